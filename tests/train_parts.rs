@@ -6,14 +6,17 @@
 mod workspace;
 
 use renma::artifact::model::reference::load_model;
+use renma::artifact::seal::read_sealed;
 use renma::artifact::{ArtifactError, ContentHash, Dataset, FieldHasher, LoadedModel, Registry};
 use renma::config::{LoadedConfig, load_config};
+use renma::engine::Evaluation;
 use renma::pipeline::parts::{PartsReport, Shards};
 use renma::pipeline::train::recipe::step;
 use renma::pipeline::train::run::train;
-use renma::pipeline::train::shards::{TrainShards, part_counts, part_weights};
+use renma::pipeline::train::shards::{TrainShards, part_counts, part_weights, rounds};
 use renma::pipeline::train::task::TrainTask;
 use renma::pipeline::{Context, Host, Progress, StageError};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -110,6 +113,25 @@ impl Lesson {
     fn step(&self, task: &TrainTask<'_>) -> ContentHash {
         let datasets: Vec<Dataset> = self.datasets.iter().map(|folder| Dataset::open(folder).unwrap()).collect();
         step(task, &datasets).id
+    }
+
+    /// Gives a finished part another last weight and the right hash; returns its honest bytes.
+    fn falsify(&self, registry: &str, part: usize) -> Vec<u8> {
+        let path = self.part(registry, part);
+        let honest = std::fs::read(&path).unwrap();
+        let mut bytes = honest.clone();
+        // The lowest byte of the last weight.
+        let place = bytes.len() - 4;
+        bytes[place] ^= 1;
+        std::fs::write(&path, &bytes).unwrap();
+        assert!(!self.finished(registry).contains(&part), "its hash is wrong");
+        let step = self.with(registry, 0, |task| self.step(task)).to_string();
+        let mut hasher = FieldHasher::new("train checkpoint");
+        hasher.field("step", step.as_bytes()).field("part", &(part as u32).to_le_bytes()).field("bytes", &bytes[64..]);
+        bytes.splice(..64, hasher.finish().to_string().into_bytes());
+        std::fs::write(&path, &bytes).unwrap();
+        assert!(self.finished(registry).contains(&part), "its hash is right");
+        honest
     }
 
     /// The file of a finished part.
@@ -211,10 +233,22 @@ fn vectors_in_any_order_of_their_rounds_make_the_model_of_one_training() {
     let whole = load_model(lesson.workspace.path("whole/v0001").to_str().unwrap(), Path::new("")).unwrap();
     assert!(100 < whole.model.evaluation.vectors().iter().filter(|&&component| component != 0).count());
     assert_eq!(lesson.with("whole", 0, part_counts), [WIDE.end, 31]);
-    let (rounds, wanted) = ([0..3, 3..16, 16..18, 18..31], |registry: &str| {
+    let (rounds, wanted) = (lesson.with("whole", 0, rounds), |registry: &str| {
         let progress = |task: &TrainTask<'_>| TrainShards::new(task)?.progress(0, Watch::default().context(1));
         lesson.with(registry, 0, progress).unwrap().wanted
     });
+    assert_eq!(rounds, [0..3, 3..16, 16..18, 18..31]);
+    for count in [1, 5, 9, 16, 24, 40] {
+        let plan =
+            format!("shard plan {count}.json --stage train --config configs/run.toml --dataset g1 g2 --models whole");
+        lesson.workspace.done(&format!("{plan} --shards {count}"));
+        let plan: Value = read_sealed(&lesson.workspace.path(&format!("{count}.json"))).unwrap();
+        for shard in plan["shards"].as_array().unwrap() {
+            let [start, end] = ["start", "end"].map(|edge| shard[edge].as_u64().unwrap() as usize);
+            let is_in = |round: &Range<usize>| round.start <= start && end <= round.end;
+            assert!(rounds.iter().any(is_in), "{count} shards: {shard} has parts of two rounds");
+        }
+    }
     for (name, threads, memory) in [("one by one", 1, 0), ("four threads", 4, 1 << 30)] {
         for round in rounds.clone() {
             assert_eq!(wanted(name), 0..round.end, "{name}");
@@ -226,7 +260,12 @@ fn vectors_in_any_order_of_their_rounds_make_the_model_of_one_training() {
             }
         }
         let check = |task: &TrainTask<'_>| TrainShards::new(task)?.check_phase(1, Watch::default().context(2));
-        assert!(lesson.with(name, 1 << 30, check).unwrap().is_some());
+        let phase = lesson.with(name, 1 << 30, check).unwrap().unwrap();
+        // The vectors were learned beside the false weights.
+        let honest = lesson.falsify(name, phase);
+        let error = lesson.with(name, 1 << 30, check).unwrap_err().to_string();
+        assert!(error.contains("\nother parts began from it: remove "), "{error}");
+        std::fs::write(lesson.part(name, phase), honest).unwrap();
         assert_eq!(lesson.train(name), 0, "{name}: all parts were learned before");
         check_same(&lesson.workspace.path("whole"), &lesson.workspace.path(name), name);
     }
@@ -301,6 +340,11 @@ fn vectors_of_a_parent_are_continued_and_other_ones_are_refused() {
     let weights = std::mem::replace(&mut lesson.parent, fresh.parent);
     lesson.train("fresh");
     assert_ne!(load(&lesson, "fresh/v0001").model.evaluation.vectors(), shared);
+    // Weights that are too large beside vectors are cut.
+    let set = Arc::clone(lesson.parent.model.evaluation.set());
+    let large = vec![i16::MIN; lesson.parent.model.evaluation.weights().len()];
+    lesson.parent.model.evaluation = Evaluation::new(set, large).unwrap();
+    lesson.train("large");
     lesson.parent = weights;
     for (shape, found) in [("vectors = 4\n", "vectors of 4 components"), ("", "no vectors")] {
         let features = FEATURES.replacen("[[", &format!("{shape}[["), 1);
@@ -421,24 +465,12 @@ fn a_damaged_part_is_missing_and_a_false_one_is_found() {
         seeds[check(seed).unwrap().unwrap()] = Some(seed);
     }
     assert!(seeds[WIDE].iter().all(Option::is_none) && 8 < seeds.iter().flatten().count(), "any phase: {seeds:?}");
-    let step = lesson.with("registry", 0, |task| lesson.step(task)).to_string();
     let phase = PHASES.rev().find(|&part| seeds[part].is_some()).unwrap();
     let seed = seeds[phase].unwrap();
     // The last phases begin from part 2.
-    for (part, remedy) in [(2, "phases began from it: remove "), (phase, "remove it and run its shard again")] {
+    for (part, remedy) in [(2, "other parts began from it: remove "), (phase, "remove it and run its shard again")] {
         let path = lesson.part("registry", part);
-        let honest = std::fs::read(&path).unwrap();
-        let mut bytes = honest.clone();
-        // The lowest byte of the last weight.
-        let place = bytes.len() - 4;
-        bytes[place] ^= 1;
-        std::fs::write(&path, &bytes).unwrap();
-        assert!(!lesson.finished("registry").contains(&part), "its hash is wrong");
-        let mut hasher = FieldHasher::new("train checkpoint");
-        hasher.field("step", step.as_bytes()).field("part", &(part as u32).to_le_bytes()).field("bytes", &bytes[64..]);
-        bytes.splice(..64, hasher.finish().to_string().into_bytes());
-        std::fs::write(&path, &bytes).unwrap();
-        assert!(lesson.finished("registry").contains(&part), "its hash is right");
+        let honest = lesson.falsify("registry", part);
         match check(seed) {
             Err(StageError::Artifact(error @ ArtifactError::Damaged { .. })) => {
                 let text = error.to_string();

@@ -49,7 +49,7 @@ pub fn divide<E: From<StageError>>(
         None if found.is_some() => return Ok(found),
         None => shard_count(task, &plan.weights(), context)?,
     };
-    let plan = plan.cut(count);
+    let plan = plan.cut(task, count);
     if found.as_ref() != Some(&plan) {
         if !write(&plan)? {
             return Ok(None);

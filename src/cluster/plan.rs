@@ -7,6 +7,7 @@ use crate::artifact::{ArtifactError, ContentHash, FileKind, FormatVersion};
 use crate::pipeline::StageError;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::stage_task::StageTask;
+use crate::pipeline::train::shards::rounds;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::ops::Range;
@@ -67,14 +68,18 @@ impl Plan {
         Ok(Self { format, algorithm, shards, recipe: task.recipe()?, seed, generation, stage })
     }
 
-    /// The plan with about `shard_count` shards of whole pieces, about equal in work. None is empty or has pieces of two rounds,
+    /// The plan of a task with about `shard_count` shards of whole pieces, about equal in work. None is empty or has pieces of two rounds,
     /// so that there may be more or fewer of them.
-    pub fn cut(self, shard_count: usize) -> Self {
+    pub fn cut(self, task: &StageTask<'_>, shard_count: usize) -> Self {
         let weights = self.weights();
+        let rounds = match task {
+            StageTask::Train(task) => rounds(task),
+            _ => std::iter::once(0..weights.len()).collect(),
+        };
         let work =
             |pieces: &Range<usize>| weights[pieces.clone()].iter().map(|&weight| u128::from(weight)).sum::<u128>();
         let all = work(&(0..weights.len())).max(1);
-        let shards = self.stage.rounds().into_iter().flat_map(|round| {
+        let shards = rounds.into_iter().flat_map(|round| {
             let count = (shard_count as u128 * work(&round)).div_ceil(all).clamp(1, round.len().max(1) as u128);
             cut(round, count as usize, |piece| weights[piece])
         });

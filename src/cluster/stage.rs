@@ -15,7 +15,6 @@ use crate::pipeline::train::recipe::open_datasets;
 use crate::pipeline::train::shards::{part_counts, part_weights};
 use crate::pipeline::train::task::{TrainConfig, TrainTask};
 use serde::{Deserialize, Serialize};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -135,13 +134,6 @@ impl StagePlan {
             Self::Gate { config, .. } => (config.games, 2 * BATCH_PAIRS),
         };
         PartRange::all(games, piece_games).iter().map(|range| range.count).collect()
-    }
-
-    /// The pieces that can be made at the same time, one round after another.
-    pub(super) fn rounds(&self) -> Vec<Range<usize>> {
-        let (first, count) =
-            (if let Self::Train { wide_parts, .. } = self { *wide_parts } else { 0 }, self.weights().len());
-        [0..first, first..count].into_iter().filter(|round| !round.is_empty()).collect()
     }
 
     /// Checks everything that can be checked without the inputs, as if a person had typed it.

@@ -101,7 +101,7 @@ pub(crate) fn run(cluster: &Cluster<'_>, schedule: &Schedule, is_told: bool) -> 
         Kind::Match => (Some(&cluster.games), &cluster.games.pieces),
         Kind::Rounds => (None, &cluster.rounds),
     };
-    let plan: Option<Plan> = parts.map(|parts| parts.loaded.plan.clone().cut(schedule.shards));
+    let plan: Option<Plan> = parts.map(|parts| parts.loaded.plan.clone().cut(&parts.loaded.task, schedule.shards));
     let shards = plan.as_ref().map_or_else(|| shards_of_rounds(schedule.shards), |plan| plan.shards.clone());
     let loaded = parts.zip(plan.as_ref()).map(|(parts, plan)| LoadedPlan {
         path: &path,

@@ -103,6 +103,11 @@ impl Initial {
             true => parent.evaluation.vectors().to_vec(),
             false => vec![0; set.component_count()],
         };
+        if theirs.weight_max() != set.weight_max() {
+            // A parent without vectors may have larger weights than fit beside vectors.
+            let most = set.weight_max();
+            weights.iter_mut().for_each(|weight| *weight = (*weight).clamp(-most, most));
+        }
         let evaluation = Evaluation::with_vectors(Arc::clone(set), weights, vectors);
         Ok(Self { model: Model::draft(evaluation.expect("the parent's mirrors are equal"), visits), has_vectors })
     }

@@ -19,9 +19,15 @@ use crate::random::{Stream, number_below};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// How many parts of a training are wide, and how many parts it has. They come round after round, wide ones first; once a round is
-/// finished, the parts of the next can be learned in any order. Those of a learning curve are not among them:
-/// [`train`](super::run::train) learns them.
+/// The parts of a training, round after round; once a round is finished, the parts of the next can be learned in any order. Those
+/// of a learning curve are not among them: [`train`](super::run::train) learns them.
+pub fn rounds(task: &TrainTask<'_>) -> Vec<Range<usize>> {
+    let parts = Plan::new(&task.features, task.config).parts;
+    let rounds = parts.chunk_by(|left, right| left.round == right.round);
+    rounds.map(|round| round[0].number as usize..round[0].number as usize + round.len()).collect()
+}
+
+/// How many parts of a training are wide, and how many parts it has.
 pub fn part_counts(task: &TrainTask<'_>) -> [usize; 2] {
     let plan = Plan::new(&task.features, task.config);
     [plan.round(Round::Wide).count(), plan.parts.len()]
@@ -201,8 +207,9 @@ impl<'a> TrainShards<'a> {
     }
 
     fn false_part(&self, part: &Part) -> StageError {
-        let remedy = if part.round == Round::Wide {
-            format!("phases began from it: remove {} and run all shards again", self.checkpoint.folder.display())
+        let is_needed = self.plan.parts.iter().any(|other| self.plan.needs(other).contains(&part));
+        let remedy = if is_needed {
+            format!("other parts began from it: remove {} and run all shards again", self.checkpoint.folder.display())
         } else {
             "remove it and run its shard again".to_owned()
         };
