@@ -139,6 +139,13 @@ fn more_games_keep_the_parts_that_are_there() {
     assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("generate.games"), "{}", outcome.stderr);
     check_same(&workspace.path("raised"), &workspace.path("fresh"), "after a refusal");
+    // The same of a run that was stopped before its manifest.
+    std::fs::remove_file(workspace.path("raised/manifest.json")).unwrap();
+    let outcome = workspace.run(&format!("generate --config {fewer} --output raised"));
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("it holds 50 games already"), "{}", outcome.stderr);
+    workspace.done(&format!("generate --config {more} --output raised"));
+    check_same(&workspace.path("raised"), &workspace.path("fresh"), "after both");
 }
 
 #[test]
@@ -255,6 +262,11 @@ fn a_book_begins_the_games_and_is_known_by_its_lines() {
     workspace.done(&format!("generate --config {moved} --output there --threads 1"));
     check_same(&workspace.path("here"), &workspace.path("there"), "the same book elsewhere");
     workspace.done("dataset verify here --remake 100%");
+    // Games that end in their opening do not say where their line ended.
+    let long = [("generate.random_plies_min", "60"), ("generate.random_plies_max", "60")];
+    let long = quick(&workspace, "long", &[&changes("\"book.txt\"")[..2], &long].concat());
+    workspace.done(&format!("generate --config {long} --output random"));
+    workspace.done("dataset verify random --remake 100%");
     let games = games(&workspace, "here");
     for (game, line) in games.iter().zip(lines.iter().cycle()) {
         assert!(game.moves.starts_with(line), "{} begins with {line}", game.moves);

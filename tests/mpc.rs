@@ -101,6 +101,21 @@ fn a_killed_fit_goes_on_and_more_games_keep_the_samples_that_are_there() {
     let outcome = workspace.run(&fewer);
     assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("fit_mpc.depth_max"), "{}", outcome.stderr);
+    // The other method does not replace them either, even if the fit was stopped before their manifest.
+    std::fs::remove_file(workspace.path("mpc/manifest.json")).unwrap();
+    let before = files(&workspace.path("mpc/samples"));
+    let source = [
+        ("fit_mpc.games", "300"),
+        ("fit_mpc.part_games", "70"),
+        ("fit_mpc.method", "\"source\""),
+        ("fit_mpc.t", "1.4"),
+    ];
+    let config = workspace.config("source", "smoke", &source);
+    let source = format!("fit-mpc --config {config} --model builtin:square-weights --models registry --output mpc");
+    let outcome = workspace.run(&source);
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("fit_mpc.method"), "{}", outcome.stderr);
+    assert!(before == files(&workspace.path("mpc/samples")), "samples were replaced");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use super::item_sample::ItemSample;
 use super::stage::Stage;
 use super::{Context, StageError};
-use crate::artifact::dataset::folder::{part_path, sweep_dataset};
+use crate::artifact::dataset::folder::{part_indices, part_path, sweep_dataset};
 use crate::artifact::{ArtifactError, Dataset, FileEntry, Footer, Manifest, Part, PartRange, Recipe, Table, TableRow};
 use arrow::array::RecordBatch;
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
@@ -195,6 +195,17 @@ impl<K: PartKind> Parts<'_, K> {
         self.recipe.finished(self.folder, self.items)
     }
 
+    /// Refuses a folder with a part after the last one that is asked for, which a stage that was stopped may have left.
+    pub(super) fn check_no_more(&self) -> Result<(), ArtifactError> {
+        for table in K::STAGE.tables() {
+            let parts = part_indices(self.folder, table)?.into_iter().max().map_or(0, |last| last as u64 + 1);
+            if self.items.div_ceil(self.part_items) < parts {
+                self.recipe.check_count(self.folder, parts.saturating_mul(self.part_items), self.items)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Publishes the manifest.
     pub(super) fn finish(&self, parts: Vec<Part>) -> Result<Manifest, ArtifactError> {
         let manifest = self.recipe.manifest(self.items, parts);
@@ -262,6 +273,7 @@ impl<K: PartKind> Parts<'_, K> {
         context: Context<'_>,
     ) -> Result<(BTreeMap<usize, T>, PartsReport), StageError> {
         let (mut parts, missing) = self.sort(all, &keep, context)?;
+        self.check_no_more()?;
         let mut report = PartsReport { skipped: missing.is_empty(), ..PartsReport::skipped() };
         if missing.is_empty() {
             return Ok((parts, report));

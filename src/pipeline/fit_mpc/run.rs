@@ -82,6 +82,11 @@ fn fit_source(
     parts: Option<&Parts<'_, FitMpcTask<'_>>>,
     context: Context<'_>,
 ) -> Result<Fitted, StageError> {
+    if let Some(parts) = parts {
+        // Parts of another recipe stay.
+        parts.sort(&parts.ranges(), |_, _| (), context)?;
+        parts.check_no_more()?;
+    }
     let (name, unit, games) = (Stage::FitMpc.name(), Stage::FitMpc.facts().unit, task.config.games);
     let (fits, samples) = context.observe(name, (games, 0), unit, || source::fit(task, context))?;
     if let Some(parts) = parts {

@@ -7,7 +7,6 @@ use super::proof::{prove_batch, repeated_opening};
 use super::recipe::identity;
 use super::score::pair_counts;
 use super::task::{BATCH_PAIRS, GateTask};
-use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::verdict::read_verdict;
 use crate::artifact::publish::exists;
 use crate::artifact::{
@@ -18,7 +17,6 @@ use crate::pipeline::parts::{PartFiles, PartKind, Parts, PartsProgress, Sampling
 use crate::pipeline::stage::Stage;
 use crate::pipeline::{Context, StageError};
 use arrow::array::RecordBatch;
-use std::sync::atomic::AtomicBool;
 
 /// The key of a footer with what became of all openings drawn up to the last pair of the file.
 const OPENINGS_KEY: &str = "renma.openings";
@@ -69,16 +67,6 @@ impl Parts<'_, Batches<'_>> {
             }
         }
         Ok(())
-    }
-
-    /// Refuses a folder with a batch after the last one that is asked for.
-    pub(super) fn check_no_more(&self, stop: &AtomicBool) -> Result<(), ArtifactError> {
-        let beyond = part_path(self.folder, &GATE_GAMES, self.ranges().len());
-        match GATE_GAMES.read_unlisted(&beyond, |_| Ok(2 * BATCH_PAIRS), stop) {
-            Err(ArtifactError::Missing { .. } | ArtifactError::Damaged { .. }) => Ok(()),
-            Err(error) => Err(error),
-            Ok((entry, ..)) => self.recipe.check_count(self.folder, self.items + entry.rows / 2, self.items),
-        }
     }
 }
 

@@ -1,27 +1,12 @@
 //! A book of openings.
 
 use crate::artifact::{ContentHash, FieldHasher};
-use crate::engine::board::notation::moves_text;
-use crate::engine::{Game, Square};
-
-/// How one game begins.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Opening {
-    pub(super) moves: Vec<Square>,
-    /// Half-moves that these are, passes included.
-    pub(super) plies: u8,
-}
-
-impl Opening {
-    pub(super) fn of(game: &Game) -> Self {
-        Self { moves: game.moves().collect(), plies: game.ply().0 }
-    }
-}
+use crate::engine::Game;
 
 /// Chosen openings, from which games continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Book {
-    pub(super) openings: Vec<Opening>,
+    pub(super) openings: Vec<Game>,
     content: ContentHash,
 }
 
@@ -44,14 +29,14 @@ impl Book {
                 return Err(bad("it is a whole game".into()));
             }
             hasher.field("opening", game.transcript().as_bytes());
-            openings.push(Opening::of(&game));
+            openings.push(game);
         }
         Ok(Self { openings, content: hasher.finish() })
     }
 
     /// Its lines, moves `f5d6c3…`.
     pub fn lines(&self) -> Vec<String> {
-        self.openings.iter().map(|opening| moves_text(opening.moves.iter().copied())).collect()
+        self.openings.iter().map(Game::transcript).collect()
     }
 
     /// The hash of its lines in their order.

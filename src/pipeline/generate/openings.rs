@@ -1,6 +1,6 @@
 //! How games begin: by random plies, by every opening in turn, or from a book.
 
-use super::book::{Book, Opening};
+use super::book::Book;
 use super::task::{GenerateConfig, OpeningChoice};
 use crate::artifact::GameRow;
 use crate::engine::{Game, Ply, Position};
@@ -10,7 +10,7 @@ use std::collections::HashSet;
 /// The openings that games take.
 pub(super) enum Openings<'a> {
     /// One after another; none if all plies are random.
-    InTurn(Vec<Opening>),
+    InTurn(Vec<Game>),
     /// Those with which these games, consecutive ones, began when they were played.
     Played(Vec<&'a GameRow>),
 }
@@ -29,7 +29,7 @@ impl<'a> Openings<'a> {
     }
 
     /// How a game begins; `random_plies` more are drawn for it.
-    pub(super) fn of(&self, game_id: u64, random_plies: u8) -> Opening {
+    pub(super) fn of(&self, game_id: u64, random_plies: u8) -> Game {
         let opening = match self {
             Self::InTurn(openings) => {
                 game_id.checked_rem(openings.len() as u64).map(|place| openings[place as usize].clone())
@@ -40,17 +40,22 @@ impl<'a> Openings<'a> {
     }
 }
 
-/// The moves before the random plies of a game's opening.
-fn played(games: &[&GameRow], game_id: u64, random_plies: u8) -> Option<Opening> {
+/// The moves before the random plies of a game's opening. A game that ended in its opening does not tell where these began: all of
+/// its moves are taken.
+fn played(games: &[&GameRow], game_id: u64, random_plies: u8) -> Option<Game> {
     let row = games.iter().find(|row| row.game_id == game_id)?;
-    let plies = row.random_plies?.checked_sub(random_plies)?;
     let game = Game::from_transcript(&row.moves).ok()?;
+    let opening_plies = row.random_plies?;
+    if Ply(opening_plies) == game.ply() {
+        return Some(game);
+    }
+    let plies = opening_plies.checked_sub(random_plies)?;
     let turns = game.turns().take_while(|turn| turn.ply < Ply(plies));
-    Game::from_moves(turns.map(|turn| turn.square)).ok().map(|game| Opening::of(&game))
+    Game::from_moves(turns.map(|turn| turn.square)).ok()
 }
 
 /// One way to each position after `plies`, up to symmetry; the order depends on nothing.
-fn all_openings(plies: u8) -> Vec<Opening> {
+fn all_openings(plies: u8) -> Vec<Game> {
     let mut games = vec![Game::default()];
     for _ in 0..plies {
         let mut seen: HashSet<Position> = HashSet::new();
@@ -66,7 +71,7 @@ fn all_openings(plies: u8) -> Vec<Opening> {
         }
         games = next;
     }
-    games.iter().map(Opening::of).collect()
+    games
 }
 
 #[cfg(test)]
@@ -80,14 +85,14 @@ mod tests {
         let openings = Openings::InTurn(all_openings(2));
         assert_eq!(openings.of(0, 0), openings.of(3, 0));
         assert_ne!(openings.of(0, 0), openings.of(1, 0));
-        assert_eq!(Openings::InTurn(Vec::new()).of(5, 8), Opening::default());
+        assert_eq!(Openings::InTurn(Vec::new()).of(5, 8), Game::default());
     }
 
     #[test]
     fn a_book_has_beginnings_only() {
         let book = |lines: &[&str]| Book::new(&lines.iter().map(|&line| line.to_owned()).collect::<Vec<_>>());
         let sound = book(&["f5d6c3", "f5f6"]).unwrap();
-        assert_eq!(sound.openings.iter().map(|opening| opening.plies).collect::<Vec<_>>(), [3, 2]);
+        assert_eq!(sound.openings.iter().map(Game::ply).collect::<Vec<_>>(), [Ply(3), Ply(2)]);
         assert_eq!(sound.lines(), ["f5d6c3", "f5f6"]);
         assert_ne!(sound.content(), book(&["f5f6", "f5d6c3"]).unwrap().content());
         for (lines, reason) in [

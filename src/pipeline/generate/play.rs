@@ -62,7 +62,7 @@ impl<'a> Player<'a> {
         let mut game = Game::default();
         let random_plies = random_plies(self.config, &mut rng);
         let opening = self.openings.of(game_id, random_plies);
-        let opening_plies = opening.plies + random_plies;
+        let opening_plies = opening.ply().0 + random_plies;
         let mut positions = Vec::with_capacity(60);
         self.searcher.clear();
         self.nodes = 0;
@@ -70,7 +70,7 @@ impl<'a> Player<'a> {
             let current = game.to_move();
             let labeled = Ply(self.config.label_from_ply) <= game.ply();
             let label = labeled.then(|| self.search(current.position, self.config.label_depth)).transpose()?;
-            let (square, random) = if let Some(&square) = opening.moves.get(game.moves().count()) {
+            let (square, random) = if let Some(square) = opening.moves().nth(game.moves().count()) {
                 (square, true)
             } else if game.ply() < Ply(opening_plies) {
                 (any_move(current.position, &mut rng), true)
