@@ -3,7 +3,6 @@
 use super::parts::Sink;
 use super::{Context, StageError};
 use crate::artifact::PartRange;
-use crate::artifact::dataset::part_range::PartItems;
 use crate::engine::Stopped;
 use crossbeam::channel::bounded;
 use std::collections::BTreeMap;
@@ -11,6 +10,17 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Items that may wait for the collector; more would only cost memory.
 const WAITING_ITEMS: usize = 256;
+
+/// Raises a flag if its thread panics, so that the others end soon.
+struct EndsIfPanicking<'a>(&'a AtomicBool);
+
+impl Drop for EndsIfPanicking<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+}
 
 /// Makes items from the first on until `is_enough`, at least one, and discards them; returns their number.
 pub(super) fn make_until<I>(
@@ -37,11 +47,15 @@ pub(super) fn make_items<W, I: Send>(
     context: Context<'_>,
 ) -> Result<(), StageError> {
     let pool = context.pool()?;
-    let items = PartItems::new(ranges);
-    let (next, end, over) = (AtomicU64::new(0), AtomicU64::new(items.count), AtomicBool::new(false));
+    // The number of the first item of each range.
+    let numbered = |next: &mut u64, range: &PartRange| Some(std::mem::replace(next, *next + range.count));
+    let begins: Vec<u64> = ranges.iter().scan(0, numbered).collect();
+    let count = ranges.iter().map(|range| range.count).sum();
+    let (next, end, over) = (AtomicU64::new(0), AtomicU64::new(count), AtomicBool::new(false));
     let claim = || {
         let number = next.fetch_add(1, Ordering::Relaxed);
-        let (range, id) = items.get(number)?;
+        let range = begins.partition_point(|&begin| begin <= number).checked_sub(1)?;
+        let id = ranges[range].first + number - begins[range];
         if id == ranges[range].first && context.is_ending() {
             end.fetch_min(number, Ordering::Relaxed);
         }
@@ -64,6 +78,7 @@ pub(super) fn make_items<W, I: Send>(
     let (sender, receiver) = bounded(WAITING_ITEMS);
     let wants_more = std::thread::scope(|scope| {
         let collect = || {
+            let _end = EndsIfPanicking(&over);
             // Publishing a part takes a moment: when this call is to stop, waiting items are left to the next one.
             let mut results = receiver.into_iter().take_while(|_| !context.stopped()).map(&mut take);
             let last = results.find(|result| !matches!(result, Ok(true)));
@@ -73,7 +88,7 @@ pub(super) fn make_items<W, I: Send>(
         let thread = std::thread::Builder::new().name("collector".to_owned());
         let collector = thread.spawn_scoped(scope, collect).map_err(StageError::Thread)?;
         pool.broadcast(|_| {
-            let mut worker = worker();
+            let (mut worker, _end) = (worker(), EndsIfPanicking(&over));
             while let Some((range, id)) = claim() {
                 // A stopped worker has not made its item.
                 let Ok(item) = make(&mut worker, id) else { return };

@@ -44,37 +44,6 @@ impl PartRange {
     }
 }
 
-/// The items of some parts, numbered from 0 in the order of the parts, without a list of them.
-#[derive(Clone, Debug)]
-pub struct PartItems<'a> {
-    parts: &'a [PartRange],
-    /// The number of the first item of each part.
-    begins: Vec<u64>,
-    /// The number of items.
-    pub count: u64,
-}
-
-impl<'a> PartItems<'a> {
-    /// The items of `parts`.
-    pub fn new(parts: &'a [PartRange]) -> Self {
-        let (mut begins, mut count) = (Vec::new(), 0);
-        for part in parts {
-            begins.push(count);
-            count += part.count;
-        }
-        Self { parts, begins, count }
-    }
-
-    /// The place of the part that has the item with this number, and the item.
-    pub fn get(&self, number: u64) -> Option<(usize, u64)> {
-        if self.count <= number {
-            return None;
-        }
-        let part = self.begins.partition_point(|&begin| begin <= number).checked_sub(1)?;
-        Some((part, self.parts[part].first + number - self.begins[part]))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,21 +63,5 @@ mod tests {
         assert_eq!(PartRange::some(1_000, 7, 3..9), all[3..9]);
         assert_eq!(PartRange::some(1_000, 7, 142..143), all[142..]);
         assert_eq!(PartRange::some(u64::MAX, 1 << 40, 5..5), []);
-    }
-
-    #[test]
-    fn items_are_numbered_in_the_order_of_their_parts() {
-        let mut parts = PartRange::all(25, 4);
-        for kept in [0b111_1111, 0b010_1101, 0b100_0000, 0] {
-            parts.retain(|part| kept >> part.index & 1 == 1);
-            let items = PartItems::new(&parts);
-            let of_part =
-                |(place, part): (usize, &PartRange)| part.ids().map(move |id| (place, id)).collect::<Vec<_>>();
-            let listed: Vec<(usize, u64)> = parts.iter().enumerate().flat_map(of_part).collect();
-            assert_eq!(items.count, listed.len() as u64);
-            assert_eq!((0..items.count).map_while(|number| items.get(number)).collect::<Vec<_>>(), listed);
-            assert_eq!(items.get(items.count), None);
-            assert_eq!(items.get(u64::MAX), None);
-        }
     }
 }

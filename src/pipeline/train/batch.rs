@@ -31,7 +31,7 @@ impl Weights<'_> {
     /// Learns batches; the sum of the errors of their rows before each update, in units.
     ///
     /// A weight that many rows visit moves by what `trust` of them would move it on average: all weights of a position together
-    /// then correct its error at most once.
+    /// then correct its error at most once, unless the ratio alone is too large for that.
     pub(super) fn learn_batches<'r>(
         &mut self,
         batches: impl Iterator<Item = &'r [TrainingRow]>,
