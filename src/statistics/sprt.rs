@@ -104,7 +104,8 @@ impl Hypotheses {
         let ratios = self.log_ratios(pairs);
         let llr = mean(regular(pairs), ratios);
         let drift = llr / count as f64;
-        let variance = mean(shares(pairs), ratios.map(|ratio| ratio * ratio)) - drift * drift;
+        // Pairs with one outcome have none, and rounding or what is added for unseen outcomes must not make it negative.
+        let variance = (mean(shares(pairs), ratios.map(|ratio| ratio * ratio)) - drift * drift).max(0.0);
         let [low, high] = self.bounds();
         Some(exit_time(drift, variance, [llr - low, high - llr]).ceil() as u64)
     }
@@ -227,6 +228,18 @@ mod tests {
                     "[{nelo0}, {nelo1}], outcome {outcome}: {pairs}, {wanted}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn a_clean_sweep_forecasts_the_pairs_that_are_left() {
+        for (pairs, test, expected) in [
+            ([0, 0, 0, 0, 4], between(0.0, 50.0), 11..=15),
+            ([0, 0, 0, 0, 20], between(0.0, 10.0), 50..=58),
+            ([20, 0, 0, 0, 0], between(0.0, 10.0), 47..=55),
+        ] {
+            let forecast = test.forecast(pairs).unwrap();
+            assert!(expected.contains(&forecast), "{pairs:?}: {forecast}");
         }
     }
 

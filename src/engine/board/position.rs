@@ -93,7 +93,7 @@ impl Position {
 
     /// The position after a move that turns over `flips`, as [`Position::flips`] gave them.
     #[inline]
-    pub const fn play_unchecked(self, square: Square, flips: u64) -> Self {
+    pub(in crate::engine) const fn play_unchecked(self, square: Square, flips: u64) -> Self {
         Self { player: self.opponent ^ flips, opponent: self.player ^ flips ^ square.bit() }
     }
 

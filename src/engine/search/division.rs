@@ -80,6 +80,10 @@ impl Run<'_> {
     /// A root search: of this member, or of the one of its team that was faster. `None` if it was stopped.
     pub(super) fn root_step(&mut self, search: impl FnOnce(&mut Self) -> Option<Iteration>) -> Option<Iteration> {
         let Some(member) = &self.member else { return search(self) };
+        if self.stopped {
+            // The steps of others after the one that was stopped are not those of this member's search.
+            return None;
+        }
         let found = if member.is_step_over() { None } else { search(self) };
         let found = self.member.as_mut().and_then(|member| member.end_step(found));
         if found.is_some() {

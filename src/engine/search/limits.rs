@@ -8,7 +8,7 @@ use super::selective::Selective;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[must_use]
 pub struct Limits {
-    /// Depth 0 is the static value.
+    /// Depth 0 is the static value, as a search takes it.
     pub depth: Depth,
     /// Solve exactly with at most this many empty squares; 0 never does.
     pub exact_empties: u8,

@@ -155,7 +155,8 @@ impl<'m> Searcher<'m> {
     /// The value of a full-window search of exactly this depth, and its nodes; never switches to the endgame solver.
     ///
     /// With [`MpcLevel::FullWidth`] it is the minimax value of the static values `depth` moves ahead, clamped to
-    /// ±64,000, or of the final results of games that end sooner.
+    /// ±64,000, or of the final results of games that end sooner. A search takes the part that vectors have in a static value
+    /// within the range that it usually has.
     pub fn score_at_depth(&mut self, position: Position, depth: Depth, mpc: MpcLevel) -> Result<(Score, u64), Stopped> {
         self.selective_score_at_depth(position, depth, mpc, Selective::NONE)
     }

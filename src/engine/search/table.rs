@@ -55,6 +55,7 @@ const GENERATION_MAX: u64 = 255;
 impl Packed {
     #[inline(always)]
     fn new(known: &Known, generation: u64) -> Self {
+        debug_assert!(Score::MIN <= known.lower && known.upper <= Score::MAX, "{known:?} is beyond the scores");
         let score = |score: Score| (score - Score::MIN).0 as u64;
         Self(
             score(known.lower)
