@@ -9,6 +9,7 @@ pub mod line;
 pub mod lock;
 pub mod model;
 pub mod output;
+pub mod pages;
 pub mod panics;
 pub mod publish;
 pub mod scratch;

@@ -6,10 +6,12 @@
 mod workspace;
 
 use arrow::array::{ArrayRef, Int32Array, RecordBatch, UInt64Array};
+use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
+use parquet::file::metadata::{ParquetMetaDataReader, ParquetMetaDataWriter};
 use renma::artifact::dataset::manifest::content_of;
 use renma::artifact::{
-    ContentHash, Dataset, DatasetKind, Footer, LoadedModel, Manifest, NEVER, POSITIONS, PositionRow, Registry,
+    ContentHash, Dataset, DatasetKind, Footer, LoadedModel, Manifest, NEVER, POSITIONS, PositionRow, Registry, TableRow,
 };
 use renma::config::load_config;
 use renma::engine::Score;
@@ -534,6 +536,32 @@ fn a_part_that_the_parser_gives_up_on_is_one_error_like_any_other() {
     plant(&folder, &bytes);
     let train = "train --config configs/tiny.toml --dataset data --models other";
     check(&workspace, train, 65, &["data/positions/part-00001.parquet", "gave up"]);
+}
+
+/// A Parquet file of one row group with a footer that gives it another number of rows.
+fn with_row_count(bytes: &[u8], rows: i64) -> Vec<u8> {
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(&Bytes::copy_from_slice(bytes)).unwrap();
+    let group = metadata.row_group(0).clone().into_builder().set_num_rows(rows).build().unwrap();
+    let metadata = metadata.into_builder().set_row_groups(vec![group]).build();
+    let footer_size = u32::from_le_bytes(bytes[bytes.len() - 8..][..4].try_into().unwrap()) as usize;
+    let mut bytes = bytes[..bytes.len() - 8 - footer_size].to_vec();
+    ParquetMetaDataWriter::new(&mut bytes, &metadata).finish().unwrap();
+    bytes
+}
+
+#[test]
+fn a_footer_that_counts_other_rows_than_there_are_is_an_error() {
+    let workspace = Workspace::new();
+    let rows = &Dataset::open(&RUN.path("data")).unwrap().rows(1, &NEVER).unwrap()[..3];
+    let bytes = parquet_bytes(&POSITIONS.batch(PositionRow::to_columns(rows)));
+    for (count, words) in [(2, "more rows than its footer says"), (4, "fewer rows than its footer says")] {
+        let error = POSITIONS.decode(Path::new("part"), with_row_count(&bytes, count).into(), 4).unwrap_err();
+        assert!(error.to_string().contains(words), "{error}");
+    }
+    assert_eq!(POSITIONS.decode(Path::new("part"), with_row_count(&bytes, 3).into(), 4).unwrap().num_rows(), 3);
+    workspace.write("more.parquet", with_row_count(&bytes, 2));
+    let words = ["more.parquet", "record 3: there are more rows than the 2 that its footer says"];
+    check(&workspace, "dataset import more.parquet --format parquet --output out", 65, &words);
 }
 
 /// An unknown field of a footer may be a list of 2^31 - 1 booleans, which the parser skips one by one, reading no bytes.

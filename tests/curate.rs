@@ -10,8 +10,8 @@ use renma::artifact::dataset::manifest::content_of;
 use renma::artifact::dataset::verdict::{self, read_verdict};
 use renma::artifact::seal::write_sealed;
 use renma::artifact::{
-    Dataset, Footer, GATE_GAMES, GateGameRow, MPC_SAMPLES, Manifest, MpcSampleRow, NEVER, POSITIONS, PositionRow,
-    Table, Verdict, VerdictFile,
+    Dataset, Footer, GAMES, GATE_GAMES, GameRow, GateGameRow, MPC_SAMPLES, Manifest, MpcSampleRow, NEVER, POSITIONS,
+    PositionRow, Table, Verdict, VerdictFile,
 };
 use renma::curate::inspect::{Inspection, Summary, inspect};
 use renma::engine::{Position, Score};
@@ -273,6 +273,36 @@ fn refused(workspace: &Workspace, what: &str, words: &[&str]) {
     for word in words {
         assert!(outcome.stderr.contains(word), "{what}: `{word}` is not in\n{}", outcome.stderr);
     }
+}
+
+type GameChange = fn(&mut Vec<GameRow>, &mut Footer);
+
+#[test]
+fn moves_in_another_form_than_a_transcript_are_refused() {
+    let changes: [(&str, GameChange); 2] = [
+        ("capitals", |rows, _| rows[0].moves.make_ascii_uppercase()),
+        ("passes after the end", |rows, _| rows[0].moves.push_str("----")),
+    ];
+    for (what, change) in changes {
+        let workspace = copy_with("selfplay", (&GAMES, 1), change);
+        refused(&workspace, what, &["data/positions/part-00001.parquet", "game 25: its moves are not written as "]);
+    }
+}
+
+#[test]
+fn a_merge_names_the_table_with_a_game_of_another_part() {
+    let change: GameChange = |rows, _| rows[0].game_id = 7;
+    let outcome = copy_with("selfplay", (&GAMES, 1), change).run("dataset merge data --output merged");
+    assert_eq!(outcome.code, Some(65), "{}", outcome.stderr);
+    let words = "data/games/part-00001.parquet: game 7 does not belong to the part";
+    assert!(outcome.stderr.contains(words), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_sum_of_nodes_does_not_overflow() {
+    let change: SampleChange = |rows, _| rows[0].nodes = u64::MAX;
+    let text = copy_with("line", (&MPC_SAMPLES, 1), change).done("dataset inspect data --json");
+    assert_eq!(serde_json::from_str::<Value>(&text).unwrap()["nodes"], u64::MAX);
 }
 
 type GateChange = fn(&mut Vec<GateGameRow>, &mut Footer);

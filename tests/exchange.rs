@@ -592,6 +592,11 @@ fn csv_is_read_by_the_names_of_its_columns() {
         (format!("{head}\n{good}\n\n{black},{white},true"), ["line 4: ", "3 values", "6 columns"]),
         (format!("{head}\n{good}\n{black},{white},true,0.5,,"), ["line 3, column score: ", "`0.5`", "an integer"]),
         (format!("{head}\n{good}\n{black},{white},maybe,,,"), ["line 3, column black_to_move: ", "`maybe`", "true or"]),
+        (
+            format!("{head}\n{good}\n{black},{white},1,\u{1b}[2J,,"),
+            ["line 3, column score: ", "`\\u{1b}[2J`", "an integer"],
+        ),
+        (format!("black,white,\u{1b}[2J\n{good}"), ["line 1: ", "unknown column", "`\\u{1b}[2J`"]),
         (format!("{head}\n{good}\n{black},{white},,,,"), ["line 3, column black_to_move: ", "missing", ""]),
         (format!("{head}\n{good}\n{black},,true,,,"), ["line 3, column white: ", "missing", ""]),
         (format!("{head}\n{good}\n{black},{white},true,,0,"), ["line 3: ", "best_move 0", "not legal"]),

@@ -135,6 +135,24 @@ fn a_killed_import_or_merge_leaves_nothing_after_the_next_one() {
 }
 
 #[test]
+fn an_export_sweeps_what_a_killed_one_left_beside_it() {
+    let workspace = Workspace::new();
+    workspace.write("games.wtb", WTHOR);
+    workspace.done("dataset import games.wtb --format wthor --output data");
+    for arguments in [
+        "dataset export data --format csv --output out/positions.csv",
+        "dataset export data --format csv --output out/positions.csv --force",
+        "dataset export data --partition empties --output out/by-empties",
+    ] {
+        let dead = ["out/.tmp-renma-dead01", "out/.tmp-renma-dead02.d/part"].map(|name| plant(&workspace, name));
+        let (living, lock) = plant_living(&workspace, "out/.tmp-renma-live01");
+        workspace.done(arguments);
+        assert!(living.exists() && dead.iter().all(|path| !path.exists()), "renma {arguments}");
+        drop(lock);
+    }
+}
+
+#[test]
 fn files_of_others_beside_an_output_are_left_alone() {
     let workspace = Workspace::new();
     workspace.write("games.wtb", WTHOR);

@@ -1,5 +1,6 @@
 //! Decoding files of other people with a library that panics on some inputs and never finishes others.
 
+use super::error::ArtifactError;
 use super::panics::caught;
 use crossbeam::channel::{RecvTimeoutError, bounded};
 use std::fs::{read_link, read_to_string};
@@ -19,17 +20,23 @@ const PATIENCE: u32 = 12;
 /// How often the time is checked.
 const POLL: Duration = Duration::from_millis(100);
 
-/// Decodes a step of a foreign file of this size. The parser can panic, as damaged footers make it (measured: 4 of 900). It can
-/// also count to 2^31 for nine bytes of a footer, a list of booleans to skip (parquet 60.1.0): then its thread is left behind.
+/// Decodes a step of a foreign file of this path and size. The parser can panic, as damaged footers make it (measured: 4 of
+/// 900). It can also count to 2^31 for nine bytes of a footer, a list of booleans to skip (parquet 60.1.0): then its thread is
+/// left behind.
 ///
 /// # Errors
 ///
-/// Why the bytes cannot be decoded.
-pub fn guarded<T, E>(size: u64, decode: impl FnOnce() -> Result<T, E> + Send + 'static) -> Result<T, String>
+/// Bytes that cannot be decoded, or a system error: no thread can be started.
+pub fn guarded<T, E>(
+    path: &Path,
+    size: u64,
+    decode: impl FnOnce() -> Result<T, E> + Send + 'static,
+) -> Result<T, ArtifactError>
 where
     T: Send + 'static,
     E: ToString + Send + 'static,
 {
+    let damaged = |reason: &str| ArtifactError::damaged(path, reason);
     let limit = TIME_MAX + Duration::from_secs(size / SECOND_BYTES);
     let ((running, ended), (clock_sender, clock)) = (bounded::<()>(0), bounded(1));
     let work = move || {
@@ -37,16 +44,16 @@ where
         clock_sender.send(clock_of_thread()).ok();
         caught(decode)
     };
-    let thread = thread::Builder::new().spawn(work).map_err(|error| format!("no thread can be started: {error}"))?;
+    let thread = thread::Builder::new().spawn(work).map_err(|source| ArtifactError::io("decode", path, source))?;
     let (clock, mut waited) = (clock.recv().ok().flatten(), Duration::ZERO);
     while ended.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
         waited += POLL;
         if limit < clock.as_deref().and_then(processor_time).unwrap_or(waited / PATIENCE) {
-            return Err("the Parquet reader does not finish".to_owned());
+            return Err(damaged("the Parquet reader does not finish"));
         }
     }
-    let decoded = thread.join().ok().flatten().ok_or("the Parquet reader gave up on it")?;
-    decoded.map_err(|error| error.to_string())
+    let decoded = thread.join().ok().flatten().ok_or_else(|| damaged("the Parquet reader gave up on it"))?;
+    decoded.map_err(|error| damaged(&error.to_string()))
 }
 
 /// The file in which Linux reports how long this thread has run.
@@ -64,23 +71,27 @@ fn processor_time(clock: &Path) -> Option<Duration> {
 mod tests {
     use super::*;
 
+    fn check(decode: impl FnOnce() -> Result<u8, String> + Send + 'static, expected: Result<u8, &str>) {
+        let found = guarded(Path::new("a"), 0, decode).map_err(|error| error.to_string());
+        assert_eq!(found, expected.map_err(|reason| format!("cannot trust a: {reason}")));
+    }
+
     #[test]
     fn a_step_succeeds_or_fails_or_panics_or_exceeds_its_processor_time() {
-        assert_eq!(guarded(0, || Ok::<_, String>(7)), Ok(7));
-        assert_eq!(guarded(0, || Err::<(), _>("no".to_owned())), Err("no".to_owned()));
-        let panics = || -> Result<(), String> { panic!("in a test") };
-        assert_eq!(guarded(0, panics).unwrap_err(), "the Parquet reader gave up on it");
+        check(|| Ok(7), Ok(7));
+        check(|| Err("no".to_owned()), Err("no"));
+        check(|| panic!("in a test"), Err("the Parquet reader gave up on it"));
         // Sleep takes no processor time.
         let sleeps = || {
             thread::sleep(2 * POLL);
-            Ok::<_, String>(())
+            Ok(1)
         };
-        assert_eq!(guarded(0, sleeps), Ok(()));
-        let endless = || -> Result<(), String> {
+        check(sleeps, Ok(1));
+        let endless = || -> Result<u8, String> {
             loop {
                 std::hint::spin_loop();
             }
         };
-        assert_eq!(guarded(0, endless).unwrap_err(), "the Parquet reader does not finish");
+        check(endless, Err("the Parquet reader does not finish"));
     }
 }

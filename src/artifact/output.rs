@@ -1,7 +1,8 @@
 //! Files that a user names as output: a new file is created, a pipe is written to, and anything else is refused.
 
 use super::error::ArtifactError;
-use super::publish::{publish_file, publish_new_file};
+use super::publish::temporary::sweep_own;
+use super::publish::{parent, publish_file, publish_new_file};
 use std::fs::{self, File, FileType, Metadata};
 use std::io::{self, BufWriter, ErrorKind, Read, Write};
 use std::os::unix::fs::FileTypeExt;
@@ -74,12 +75,14 @@ impl OutputFile {
         let Self { path, kind, place } = self;
         match place {
             Place::New => {
+                sweep_own(parent(&path))?;
                 let is_new = publish_new_file(&path, |writer| write(writer))?;
                 let taken =
                     || ArtifactError::refused("write", &path, "it was created in the meantime\nname another file");
                 is_new.then_some(true).ok_or_else(taken)
             }
             Place::Own => {
+                sweep_own(parent(&path))?;
                 // Another file may have taken its place.
                 let check = || find(&path)?.map_or(Ok(()), |metadata| check_own(&path, kind, &metadata));
                 publish_file(&path, |writer| write(writer), check).map(|()| true)

@@ -326,16 +326,6 @@ fn read_to_end(reader: impl Read, name: &Path, size_max: u64, mut bytes: Vec<u8>
     Ok(bytes)
 }
 
-/// The names of the entries of a folder, in no order.
-///
-/// # Errors
-///
-/// A path that is not a folder, or a system error.
-pub fn names_in(folder: &Path) -> Result<Vec<OsString>, ArtifactError> {
-    let names = closed(|| fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect());
-    names.map_err(|source| ArtifactError::io("read", folder, source))
-}
-
 /// An entry of a folder, which need not be open any more. Links are not followed.
 #[derive(Debug)]
 #[expect(missing_docs, reason = "the names say it")]
@@ -345,7 +335,7 @@ pub struct Entry {
     pub file_type: FileType,
 }
 
-/// The entries of a folder, in no order; none if it does not exist.
+/// The entries of a folder, by name; none if it does not exist.
 ///
 /// # Errors
 ///
@@ -362,6 +352,7 @@ pub fn entries_in(folder: &Path) -> Result<Vec<Entry>, ArtifactError> {
                 Err(error) => return Err(error),
             }
         }
+        entries.sort_by(|Entry { name: left, .. }, Entry { name: right, .. }| left.cmp(right));
         Ok(entries)
     };
     match closed(read) {

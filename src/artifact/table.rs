@@ -6,21 +6,22 @@ pub mod row;
 use super::error::ArtifactError;
 use super::guarded::guarded;
 use super::hash::ContentHash;
+use super::pages;
 use super::publish::{open_bounded, publish_bytes, read_bounded};
-use arrow::array::{ArrayRef, RecordBatch};
+use arrow::array::{ArrayRef, AsArray, RecordBatch};
 use arrow::compute::concat_batches;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use bytes::Bytes;
 use content::{content_hash, content_of};
 use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
-use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
+use parquet::basic::{Compression, Encoding, Type, ZstdLevel};
 use parquet::file::metadata::{KeyValue, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder, WriterVersion};
 use row::TableRow;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
-use std::io::Write;
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,8 +32,11 @@ pub const ROW_GROUP_ROWS: usize = 1 << 18;
 /// A larger part is refused before it is read.
 pub const PART_SIZE_MAX: u64 = 4 << 30;
 
-/// Rows that are decoded together.
+/// The most rows that are decoded together.
 const BATCH_ROWS: usize = 1 << 16;
+
+/// A bound on the bytes of texts that are decoded together: a dictionary may repeat a text as long as the column in every row.
+const TEXTS_SIZE_MAX: u64 = 1 << 28;
 
 /// Uncompressed bytes of a column: an allowance per row, and one for its pages and dictionary. The longest value is the
 /// transcript of a game, 120 letters.
@@ -209,7 +213,7 @@ impl Table {
             batches().try_for_each(|batch| writer.write(&batch))?;
             writer.close()
         });
-        encoded.map_err(|error| ArtifactError::io("encode", path, std::io::Error::other(error)))?;
+        encoded.map_err(|error| ArtifactError::io("encode", path, io::Error::other(error)))?;
         let entry = FileEntry { rows, bytes: bytes.len() as u64, hash: ContentHash::of(&bytes), content };
         Ok((entry, bytes))
     }
@@ -341,7 +345,7 @@ impl Table {
     fn open<'p>(&self, path: &'p Path, bytes: Bytes, stop: &'p AtomicBool) -> Result<Batches<'p>, ArtifactError> {
         let damaged = |reason: String| ArtifactError::damaged(path, reason);
         let size = bytes.len() as u64;
-        let builder = guarded(size, || ParquetRecordBatchReaderBuilder::try_new(bytes)).map_err(damaged)?;
+        let (builder, sizes) = pages::open(path, bytes)?;
         let metadata = builder.metadata();
         let footer = footer_of(metadata);
         let order = self.order_in(builder.schema()).map_err(damaged)?;
@@ -353,12 +357,15 @@ impl Table {
             return Err(damaged(format!("it has {rows} rows, and its row groups have {in_groups}")));
         }
         let size_max = rows.saturating_mul(ROW_SIZE_MAX).saturating_add(COLUMN_SIZE_MIN);
-        let mut columns = metadata.row_groups().iter().flat_map(RowGroupMetaData::columns);
-        if let Some(column) = columns.find(|column| size_max < count(column.uncompressed_size())) {
-            let (name, size) = (column.column_path(), column.uncompressed_size());
+        let columns = || metadata.row_groups().iter().flat_map(RowGroupMetaData::columns).zip(&sizes);
+        if let Some((column, size)) = columns().find(|(_, size)| size_max < **size) {
+            let name = column.column_path();
             return Err(damaged(format!("column {name} unpacks to {size} bytes: at most {size_max} for {rows} rows")));
         }
-        let reader = guarded(size, || builder.with_batch_size(BATCH_ROWS).build()).map_err(damaged)?;
+        let texts = columns().filter(|(column, _)| column.column_type() == Type::BYTE_ARRAY);
+        let text_size_max = texts.map(|(_, &size)| size).max().unwrap_or(0);
+        let batch_rows = (TEXTS_SIZE_MAX / text_size_max.max(1)).clamp(1, BATCH_ROWS as u64) as usize;
+        let reader = guarded(path, size, move || builder.with_batch_size(batch_rows).build())?;
         Ok(Batches { path, size, stop, footer, reader: Some(reader), rows_left: rows, order, schema: self.schema() })
     }
 
@@ -389,7 +396,7 @@ impl Table {
             order.push(index);
         }
         match found.fields().iter().find(|field| self.columns.iter().all(|known| known.name != field.name())) {
-            Some(field) => Err(format!("its column {} is not one of `{}`", field.name(), self.name)),
+            Some(field) => Err(format!("its column {} is not one of `{}`", field.name().escape_debug(), self.name)),
             None if found.fields().len() != order.len() => Err("two of its columns have one name".to_owned()),
             None => Ok(order),
         }
@@ -399,8 +406,18 @@ impl Table {
 /// What the footer of a file says, without its rows.
 fn metadata_of(path: &Path) -> Result<ParquetMetaData, ArtifactError> {
     let (file, size) = open_bounded(path, PART_SIZE_MAX)?;
-    let metadata = guarded(size, move || ParquetMetaDataReader::new().parse_and_finish(&file));
-    metadata.map_err(|_| ArtifactError::damaged(path, "its footer cannot be read"))
+    let last = |count: u64| {
+        let mut bytes = Vec::new();
+        (&file).seek(SeekFrom::Start(size.checked_sub(count).unwrap_or(size)))?;
+        (&file).take(count).read_to_end(&mut bytes).map(|_| bytes)
+    };
+    // A file ends with the footer, its length in 4 bytes, and 4 letters.
+    let footer = || -> io::Result<Bytes> {
+        let length = last(8)?.first_chunk::<4>().map_or(0, |length| u32::from_le_bytes(*length));
+        Ok(last(u64::from(length) + 8)?.into())
+    };
+    let bytes = footer().map_err(|source| ArtifactError::io("read", path, source))?;
+    guarded(path, size, move || ParquetMetaDataReader::new().parse_and_finish(&bytes))
 }
 
 /// The texts in the footer of a file.
@@ -442,14 +459,22 @@ impl Iterator for Batches<'_> {
         if self.stop.load(Ordering::Relaxed) {
             return Some(Err(ArtifactError::Interrupted));
         }
-        let next = guarded(self.size, move || reader.next().transpose().map(|batch| (batch, reader)));
+        let damaged = |reason: &str| Some(Err(ArtifactError::damaged(self.path, reason)));
+        let next = guarded(self.path, self.size, move || reader.next().transpose().map(|batch| (batch, reader)));
         let (batch, reader) = match next {
-            Ok((batch, reader)) => (batch?, reader),
-            Err(reason) => return Some(Err(ArtifactError::damaged(self.path, reason))),
+            Ok((Some(batch), reader)) => (batch, reader),
+            Ok((None, _)) if self.rows_left == 0 => return None,
+            Ok((None, _)) => return damaged("it holds fewer rows than its footer says"),
+            Err(error) => return Some(Err(error)),
         };
-        let Some(rows_left) = self.rows_left.checked_sub(batch.num_rows() as u64) else {
-            return Some(Err(ArtifactError::damaged(self.path, "it holds more rows than its footer says")));
+        let rows = batch.num_rows() as u64;
+        let Some(rows_left) = self.rows_left.checked_sub(rows) else {
+            return damaged("it holds more rows than its footer says");
         };
+        let text_size = |column: &ArrayRef| column.as_string_opt::<i32>().map_or(0, |texts| texts.value_data().len());
+        if let Some(size) = batch.columns().iter().map(text_size).find(|&size| rows * ROW_SIZE_MAX < size as u64) {
+            return damaged(&format!("the texts of {rows} rows have {size} bytes"));
+        }
         self.rows_left = rows_left;
         self.reader = Some(reader);
         let columns = self.order.iter().map(|&index| Arc::clone(batch.column(index))).collect();
@@ -482,7 +507,7 @@ pub fn read_listed(path: &Path, entry: &FileEntry) -> Result<Vec<u8>, ArtifactEr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow::array::UInt64Array;
+    use arrow::array::{StringArray, UInt64Array};
 
     #[test]
     fn decoding_ends_at_the_batch_before_which_the_flag_is_raised() {
@@ -502,5 +527,34 @@ mod tests {
         let unlisted = table.read_unlisted(&path, |_| Ok(entry.rows), &stop);
         assert!(matches!(unlisted, Err(ArtifactError::Interrupted)));
         assert_eq!(table.read(&path, &entry, &NEVER).unwrap().num_rows() as u64, entry.rows);
+    }
+
+    #[test]
+    fn texts_are_decoded_a_few_rows_at_a_time_and_refused_if_they_are_too_long() {
+        static COLUMNS: [Column; 1] = [Column::new("text", DataType::Utf8, Layout::Dictionary, "")];
+        let table = Table { name: "texts", columns: &COLUMNS, nullable: false };
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("part.parquet");
+        let rows_of_batches = |texts: Vec<String>| -> Result<Vec<usize>, String> {
+            let texts = StringArray::from_iter_values(texts);
+            table.write(&path, &table.batch(vec![Arc::new(texts)]), &Footer::new()).unwrap();
+            let batches = table.decode_batches(&path, std::fs::read(&path).unwrap().into(), 1_000).unwrap();
+            batches.map(|batch| batch.map(|batch| batch.num_rows()).map_err(|error| error.to_string())).collect()
+        };
+        assert_eq!(rows_of_batches(vec!["x".repeat(500); 1_000]), Ok(vec![1_000]));
+        // Each text could be as long as the first one.
+        let texts = (0..1_000).map(|row| "x".repeat(if row == 0 { 300_000 } else { 1 })).collect();
+        let batches = rows_of_batches(texts).unwrap();
+        assert_eq!((batches.len(), batches.iter().sum::<usize>()), (2, 1_000), "{batches:?}");
+        let error = rows_of_batches(vec!["x".repeat(5_000); 1_000]).unwrap_err();
+        assert!(error.ends_with("the texts of 1000 rows have 5000000 bytes"), "{error}");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_file_that_the_system_cannot_read_is_not_damaged() {
+        // There is nothing at the address 0.
+        let error = Table::read_footer(Path::new("/proc/self/mem")).unwrap_err();
+        assert!(matches!(error, ArtifactError::Io { action: "read", .. }), "{error}");
     }
 }

@@ -1,6 +1,7 @@
 //! Writes the positions of a dataset in another program's format.
 
 use crate::artifact::dataset::manifest::part_name;
+use crate::artifact::publish::temporary::sweep_own;
 use crate::artifact::publish::{exists, parent, publish_bytes};
 use crate::artifact::{ArtifactError, Dataset, FileKind, POSITIONS, PendingFolder, PositionRow};
 use crate::exchange::csv::{CSV_FILE, csv_head, write_csv_rows};
@@ -107,6 +108,7 @@ pub fn export_partitions(
     if exists(folder)? {
         return Err(refused("it exists").into());
     }
+    sweep_own(parent(folder))?;
     let mut pending = PendingFolder::new(parent(folder))?;
     context.observe("export", (dataset.part_count() as u64, 0), "parts", || {
         fill_partitions(dataset, pending.path(), rows_max, context)

@@ -3,7 +3,8 @@
 use crate::artifact::dataset::manifest::check_part_count;
 use crate::artifact::dataset::writer::written_before;
 use crate::artifact::{
-    ArtifactError, ContentHash, Dataset, DatasetKind, DatasetWriter, FieldHasher, Manifest, POSITIONS, Provenance,
+    ArtifactError, ContentHash, Dataset, DatasetKind, DatasetWriter, FieldHasher, GAMES, Manifest, POSITIONS,
+    Provenance,
 };
 use crate::pipeline::{Context, StageError};
 use serde_json::json;
@@ -61,9 +62,10 @@ fn add_part(
 ) -> Result<(), ArtifactError> {
     let part = &dataset.manifest().parts[index];
     let (mut games, mut rows) = (dataset.game_rows(index)?, dataset.rows(index, context.stop)?);
-    let mut ids = games.iter().flatten().map(|game| game.game_id).chain(rows.iter().map(|row| row.game_id));
-    if let Some(id) = ids.find(|id| *id < part.first || part.count <= *id - part.first) {
-        return Err(dataset.damaged(&POSITIONS, index, format!("game {id} does not belong to the part")));
+    let of_games = games.iter().flatten().map(|game| (&GAMES, game.game_id));
+    let mut ids = of_games.chain(rows.iter().map(|row| (&POSITIONS, row.game_id)));
+    if let Some((table, id)) = ids.find(|(_, id)| *id < part.first || part.count <= *id - part.first) {
+        return Err(dataset.damaged(table, index, format!("game {id} does not belong to the part")));
     }
     // The writer expects ids from 0 and raises them to follow the games before them.
     games.iter_mut().flatten().for_each(|game| game.game_id -= part.first);

@@ -20,6 +20,9 @@ use super::score::Discs;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ply(pub u8);
 
+/// More plies than any game has. Protocols let the sides pass after its end, up to this number.
+const PLIES_MAX: usize = 200;
+
 /// The positions of a game from any start, one per ply; a pass is a ply.
 ///
 /// A pass that the rules force may be played as a ply, or left out: then the next move plays it.
@@ -187,14 +190,14 @@ impl Game {
         Ok(())
     }
 
-    /// Plays a move or a pass (`None`).
+    /// Plays a move or a pass (`None`). After the end of the game passes are legal, up to a bound.
     ///
     /// # Errors
     ///
     /// An illegal move; the game is unchanged.
     pub fn play_ply(&mut self, square: Option<Square>) -> Result<(), Forbidden> {
         let Some(square) = square else {
-            if self.latest().position.legal_moves() != 0 {
+            if self.latest().position.legal_moves() != 0 || self.plies.len() == PLIES_MAX {
                 return Err(Forbidden::Pass);
             }
             self.push(None, passed(self.latest()));
@@ -323,6 +326,15 @@ mod tests {
         assert_eq!(game.black_discs(), Discs(64));
         assert_eq!(game.transcript(), "e6f4e3f6g5d6e7f5c5");
         assert_eq!(Game::from_moves(game.moves()), Ok(game));
+    }
+
+    #[test]
+    fn passes_after_the_end_are_bounded() {
+        let mut game = game("e6f4e3f6g5d6e7f5c5");
+        let passes = (0..1000).filter(|_| game.play_ply(None).is_ok()).count();
+        assert_eq!((9 + passes, game.ply()), (PLIES_MAX, Ply(PLIES_MAX as u8)));
+        assert_eq!((game.turns().count(), game.transcript().len()), (9, 18));
+        assert!(Game::from_transcript(&format!("{}{}", game.transcript(), "--".repeat(300))).is_err());
     }
 
     #[test]

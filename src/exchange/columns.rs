@@ -7,8 +7,8 @@ use crate::artifact::{ImportedGame, POSITIONS, PositionRow};
 use crate::engine::{Black, ColoredPosition, Ply, Score, White};
 use arrow::array::{Array, AsArray, downcast_integer_array};
 use arrow::datatypes::DataType;
-use std::collections::{HashSet, VecDeque};
-use std::iter::Peekable;
+use std::collections::HashSet;
+use std::iter::from_fn;
 
 /// No game has more rows, not even with all its mirror images; a file with one `game_id` throughout is not one game.
 const GAME_ROWS_MAX: usize = 1 << 12;
@@ -141,72 +141,41 @@ fn flag(values: impl Fn(&'static str) -> Number, name: &'static str) -> Result<O
     }
 }
 
-/// The games of rows, in order.
-pub(super) struct Games<I: Iterator<Item = SourceRow>> {
-    rows: Peekable<I>,
-    /// Bad rows of the last game read, and the game itself.
-    ready: VecDeque<Result<ImportedGame, String>>,
-    /// The ids of all games so far.
-    ids: HashSet<i128>,
-    /// The id of the last game.
-    last: Option<i128>,
-}
-
-impl<I: Iterator<Item = SourceRow>> Games<I> {
-    pub(super) fn new(rows: I) -> Self {
-        Self { rows: rows.peekable(), ready: VecDeque::new(), ids: HashSet::new(), last: None }
-    }
-
-    /// Reads the neighbors of a row that belong to its game.
-    fn read_game(&mut self, first: SourceRow) {
-        self.last = first.id;
-        let mut rows = Vec::new();
-        let (mut sound, mut count) = (0, 0);
-        let mut next = Some(first);
+/// The games and the bad rows of a table, in order. A game stays one game without its bad rows, which come before it.
+pub(super) fn games(rows: impl Iterator<Item = SourceRow>) -> impl Iterator<Item = Result<ImportedGame, String>> {
+    let (mut rows, mut ids, mut last) = (rows.peekable(), HashSet::new(), None);
+    let next_game = move || {
+        let first = rows.next()?;
+        if let Some(id) = first.id.filter(|id| !ids.insert(*id)) {
+            return Some(vec![Err(repeated(first, id, last == Some(id)))]);
+        }
+        last = first.id;
+        let (mut found, mut game) = (Vec::new(), ImportedGame::default());
+        let (mut next, mut count) = (Some(first), 0);
         while let Some(row) = next {
             count += 1;
             match row.position {
-                Ok(position) => {
-                    sound += 1;
-                    rows.extend(position);
-                }
-                Err(bad) => self.ready.push_back(Err(bad)),
+                Ok(position) => game.rows.extend(position),
+                Err(bad) => found.push(Err(bad)),
             }
-            let may_go_on = row.id.is_some() && count < GAME_ROWS_MAX;
-            next = self.rows.next_if(|row| may_go_on && row.id == self.last);
+            let may_continue = row.id.is_some() && count < GAME_ROWS_MAX;
+            next = rows.next_if(|row| may_continue && row.id == last);
         }
-        if 0 < sound {
-            self.ready.push_back(Ok(ImportedGame { rows, ..ImportedGame::default() }));
+        if found.len() < count {
+            found.push(Ok(game));
         }
-    }
-
-    /// Why a row whose `game_id` was seen before is in no game: under another number, training could hold out one half of
-    /// a game and learn the other.
-    fn repeated(&self, row: SourceRow, id: i128) -> String {
-        let reason = if self.last == Some(id) {
-            format!("more than {GAME_ROWS_MAX} rows have game_id {id}, more than any game")
-        } else {
-            format!("game_id {id} occurs again after other games: sort the rows by game_id")
-        };
-        row.position.err().unwrap_or_else(|| bad_record(row.name, Some("game_id"), &reason))
-    }
+        Some(found)
+    };
+    from_fn(next_game).flatten()
 }
 
-impl<I: Iterator<Item = SourceRow>> Iterator for Games<I> {
-    type Item = Result<ImportedGame, String>;
-
-    /// The next game or bad row. A game stays one game without its bad rows, which come before it.
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.ready.is_empty() {
-            let row = self.rows.next()?;
-            match row.id {
-                Some(id) if !self.ids.insert(id) => {
-                    let bad = self.repeated(row, id);
-                    self.ready.push_back(Err(bad));
-                }
-                _ => self.read_game(row),
-            }
-        }
-        self.ready.pop_front()
-    }
+/// Why a row whose `game_id` was seen before is in no game: under another number, training could hold out one half of a game
+/// and learn the other. `is_neighbor`: no other game came in between.
+fn repeated(row: SourceRow, id: i128, is_neighbor: bool) -> String {
+    let reason = if is_neighbor {
+        format!("more than {GAME_ROWS_MAX} rows have game_id {id}, more than any game")
+    } else {
+        format!("game_id {id} occurs again after other games: sort the rows by game_id")
+    };
+    row.position.err().unwrap_or_else(|| bad_record(row.name, Some("game_id"), &reason))
 }

@@ -1,7 +1,7 @@
 //! Positions as comma-separated values: the columns of `positions` by name, empty where a value is missing.
 
-use super::columns::{Games, Number, SourceRow, check_columns, numbers};
-use super::records::{Line, Lines, Records};
+use super::columns::{Number, SourceRow, check_columns, games, numbers};
+use super::records::{Line, Records, line_ends, lines_of};
 use crate::artifact::output::first_bytes;
 use crate::artifact::{ArtifactError, Column, FileKind, POSITIONS, PositionRow, TableRow};
 use arrow::datatypes::DataType;
@@ -33,28 +33,27 @@ pub fn csv_head() -> String {
 ///
 /// A file without the columns, or an unknown column.
 pub fn read_csv(path: &Path, bytes: Vec<u8>, label: bool) -> Result<Records, ArtifactError> {
-    let mut lines = Lines::new(bytes);
-    let total = lines.count().saturating_sub(1);
+    let total = line_ends(&bytes).saturating_sub(1);
+    let mut lines = lines_of(bytes);
     let unfit = |reason: String| ArtifactError::unfit(path, format!("line 1: {reason}"));
-    let head = lines.next().map_or(Ok(""), |line| line.text).map_err(|(_, reason)| unfit(reason))?;
+    let head = lines.next().map_or_else(|| Ok(String::new()), |(_, text)| text).map_err(|(_, reason)| unfit(reason))?;
     let columns = columns(head.trim_start_matches('\u{feff}')).map_err(unfit)?;
     check_columns(|name| columns.iter().any(|column| column.name == name), label).map_err(unfit)?;
-    let rows = move || {
-        loop {
-            let Line { number, text } = lines.next()?;
-            let fields: Vec<&str> = match text {
-                Ok(text) if text.trim().is_empty() => continue,
-                Ok(text) => fields(text).collect(),
-                Err((_, reason)) => return Some(SourceRow::bad(("line", number), &reason)),
-            };
-            if fields.len() == columns.len() {
-                return Some(SourceRow::new(("line", number), |name| value(&columns, &fields, name)));
-            }
-            let reason = format!("it has {} values, the first line names {} columns", fields.len(), columns.len());
-            return Some(SourceRow::bad(("line", number), &reason));
+    let row = move |(number, text): Line| {
+        let place = ("line", number);
+        let text = match text {
+            Ok(text) if text.trim().is_empty() => return None,
+            Ok(text) => text,
+            Err((_, reason)) => return Some(SourceRow::bad(place, &reason)),
+        };
+        let fields: Vec<&str> = fields(&text).collect();
+        if fields.len() == columns.len() {
+            return Some(SourceRow::new(place, |name| value(&columns, &fields, name)));
         }
+        let reason = format!("it has {} values, the first line names {} columns", fields.len(), columns.len());
+        Some(SourceRow::bad(place, &reason))
     };
-    Ok(Records { total, notes: Vec::new(), iter: Box::new(Games::new(std::iter::from_fn(rows))) })
+    Ok(Records { total, notes: Vec::new(), iter: Box::new(games(lines.filter_map(row))) })
 }
 
 /// The values of a line; no number or flag has a comma, so quotes can only be around a whole value.
@@ -84,7 +83,7 @@ fn unknown(name: &str) -> String {
         Some((_, nearest)) => format!("did you mean {nearest}?"),
         None => format!("the columns are {}", csv_head().trim_end().replace(',', ", ")),
     };
-    format!("unknown column `{name}`\n{remedy}")
+    format!("unknown column `{}`\n{remedy}", name.escape_debug())
 }
 
 /// The value of a column in a line.
@@ -98,7 +97,7 @@ fn value(columns: &[&Column], fields: &[&str], name: &'static str) -> Number {
     // 64 bits, signed or not.
     let number = field.parse::<i64>().map(i128::from).or_else(|_| field.parse::<u64>().map(i128::from));
     let kind = if is_flag { "true or false" } else { "an integer" };
-    number.map(Some).map_err(|_| (Some(name), format!("`{field}` is not {kind}")))
+    number.map(Some).map_err(|_| (Some(name), format!("`{}` is not {kind}", field.escape_debug())))
 }
 
 /// As [`value`] reads it.

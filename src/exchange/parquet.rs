@@ -1,10 +1,11 @@
 //! Positions in Parquet files: read with the columns of `positions` (docs/datasets.md) by name, whatever integers they are
 //! stored as, and written as one table.
 
-use super::columns::{Games, SourceRow, check_columns, is_column, numbers};
+use super::columns::{SourceRow, check_columns, games, is_column, numbers};
 use super::records::Records;
 use crate::artifact::dataset::recipe::base_footer;
 use crate::artifact::guarded::guarded;
+use crate::artifact::pages;
 use crate::artifact::{
     ArtifactError, ContentHash, DatasetFormat, DatasetKind, FileKind, POSITIONS, PositionRow, Table, TableRow,
 };
@@ -32,7 +33,10 @@ pub const PARQUET_FILE: FileKind = FileKind {
     name: "a Parquet file of positions",
     matches: |path| {
         let file = File::open(path).map_err(|source| ArtifactError::io("read", path, source))?;
-        let Ok(builder) = guarded(0, || ParquetRecordBatchReaderBuilder::try_new(file)) else { return Ok(false) };
+        let builder = match guarded(path, 0, || ParquetRecordBatchReaderBuilder::try_new(file)) {
+            Err(ArtifactError::Damaged { .. }) => return Ok(false),
+            other => other?,
+        };
         let names = builder.schema().fields().iter().map(|field| field.name().as_str());
         Ok(names.eq(POSITIONS.columns.iter().map(|column| column.name)))
     },
@@ -44,10 +48,8 @@ pub const PARQUET_FILE: FileKind = FileKind {
 ///
 /// A file that is not Parquet, or one without the columns.
 pub fn read_parquet(path: &Path, bytes: Vec<u8>, label: bool) -> Result<Records, ArtifactError> {
-    let damaged = |reason: String| ArtifactError::damaged(path, reason);
     let size = bytes.len() as u64;
-    let builder = guarded(size, || ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)));
-    let builder = builder.map_err(damaged)?;
+    let (builder, _) = pages::open(path, bytes.into())?;
     let names: Vec<String> = builder.schema().fields().iter().map(|field| field.name().clone()).collect();
     let has = |name: &str| names.iter().any(|other| other == name);
     check_columns(has, label).map_err(|reason| ArtifactError::unfit(path, reason))?;
@@ -57,7 +59,8 @@ pub fn read_parquet(path: &Path, bytes: Vec<u8>, label: bool) -> Result<Records,
             return Err(ArtifactError::unfit(path, reason));
         }
     }
-    let unused: Vec<&str> = names.iter().filter(|name| !is_column(name)).map(String::as_str).collect();
+    let unused = names.iter().filter(|name| !is_column(name)).map(|name| name.escape_debug().to_string());
+    let unused: Vec<String> = unused.collect();
     let notes = if unused.is_empty() { Vec::new() } else { vec![format!("columns not used: {}", unused.join(", "))] };
     let rows = builder.metadata().row_groups().iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(u64::MAX));
     let total = rows.fold(0, u64::saturating_add);
@@ -70,26 +73,27 @@ pub fn read_parquet(path: &Path, bytes: Vec<u8>, label: bool) -> Result<Records,
     }
     let roots = names.iter().enumerate().filter(|(_, name)| is_column(name)).map(|(index, _)| index);
     let mask = ProjectionMask::roots(builder.parquet_schema(), roots);
-    let reader = guarded(size, || builder.with_projection(mask).with_batch_size(BATCH_ROWS).build());
-    let (mut reader, mut count) = (Some(reader.map_err(damaged)?), 0);
+    let reader = guarded(path, size, || builder.with_projection(mask).with_batch_size(BATCH_ROWS).build())?;
+    let (path, mut reader, mut count) = (path.to_owned(), Some(reader), 0);
     // `None` at the end of the file, or after what cannot be decoded.
     let next = move || {
         let first = count + 1;
         let mut decoder = reader.take()?;
-        let rows = match guarded(size, move || decoder.next().transpose().map(|batch| (batch, decoder))) {
-            Ok((batch, decoder)) => {
+        let decoded = guarded(&path, size, move || decoder.next().transpose().map(|batch| (batch, decoder)));
+        let reason = match decoded {
+            Ok((None, _)) => return None,
+            Ok((Some(batch), decoder)) if batch.num_rows() as u64 <= total - count => {
+                count += batch.num_rows() as u64;
                 reader = Some(decoder);
-                batch_rows(&batch?, first)
+                return Some(batch_rows(&batch, first));
             }
-            Err(reason) => {
-                let reason = format!("the rest cannot be decoded: {reason}");
-                vec![SourceRow::bad(("record", first), &reason)]
-            }
+            Ok(_) => format!("there are more rows than the {total} that its footer says"),
+            Err(ArtifactError::Damaged { reason, .. }) => format!("the rest cannot be decoded: {reason}"),
+            Err(error) => error.to_string(),
         };
-        count += rows.len() as u64;
-        Some(rows)
+        Some(vec![SourceRow::bad(("record", first), &reason)])
     };
-    Ok(Records { total, notes, iter: Box::new(Games::new(std::iter::from_fn(next).flatten())) })
+    Ok(Records { total, notes, iter: Box::new(games(std::iter::from_fn(next).flatten())) })
 }
 
 /// The rows of a batch, numbered from `first`.

@@ -2,6 +2,7 @@
 
 use crate::artifact::{ImportedGame, PositionRow};
 use crate::engine::{Game, Turn};
+use std::io::{BufRead, Cursor};
 
 /// A larger file is refused.
 pub const SIZE_MAX: u64 = 16 << 30;
@@ -50,55 +51,27 @@ pub(super) fn lines(
     bytes: Vec<u8>,
     read: impl Fn(&str) -> Result<Option<ImportedGame>, (usize, String)> + 'static,
 ) -> Records {
-    let mut lines = Lines::new(bytes);
-    let total = lines.count();
-    let next = move || {
-        while let Some(Line { number, text }) = lines.next() {
-            let bad = |(byte, reason): (usize, String)| format!("line {number}, byte {byte}: {reason}");
-            if let Some(game) = text.and_then(&read).map_err(bad).transpose() {
-                return Some(game);
-            }
-        }
-        None
+    let total = line_ends(&bytes);
+    let game = move |(number, text): Line| {
+        let bad = |(byte, reason): (usize, String)| format!("line {number}, byte {byte}: {reason}");
+        text.and_then(|text| read(&text)).map_err(bad).transpose()
     };
-    Records { total, notes: Vec::new(), iter: Box::new(std::iter::from_fn(next)) }
+    Records { total, notes: Vec::new(), iter: Box::new(lines_of(bytes).filter_map(game)) }
 }
+
+/// A line of a text file: its number, counted from 1, and its text without the line end, or the first byte that is not text.
+pub(super) type Line = (u64, Result<String, (usize, String)>);
 
 /// The lines of a text file, read one by one.
-pub(super) struct Lines {
-    bytes: Vec<u8>,
-    /// Where the next line begins.
-    begin: usize,
-    /// Lines so far.
-    number: u64,
+pub(super) fn lines_of(bytes: Vec<u8>) -> impl Iterator<Item = Line> {
+    let text =
+        |line| String::from_utf8(line).map_err(|error| (error.utf8_error().valid_up_to(), "it is not text".to_owned()));
+    (1..).zip(Cursor::new(bytes).split(b'\n').map_while(Result::ok).map(text))
 }
 
-/// A line of a text file.
-pub(super) struct Line<'a> {
-    /// Counted from 1.
-    pub(super) number: u64,
-    /// The line without its end, or the first byte that is not text.
-    pub(super) text: Result<&'a str, (usize, String)>,
-}
-
-impl Lines {
-    pub(super) const fn new(bytes: Vec<u8>) -> Self {
-        Self { bytes, begin: 0, number: 0 }
-    }
-
-    /// How many line ends there are.
-    pub(super) fn count(&self) -> u64 {
-        self.bytes.iter().filter(|&&byte| byte == b'\n').count() as u64
-    }
-
-    pub(super) fn next(&mut self) -> Option<Line<'_>> {
-        let rest = self.bytes.get(self.begin..).filter(|rest| !rest.is_empty())?;
-        let bytes = rest.split(|&byte| byte == b'\n').next().unwrap_or_default();
-        self.begin += bytes.len() + 1;
-        self.number += 1;
-        let text = std::str::from_utf8(bytes).map_err(|error| (error.valid_up_to(), "it is not text".to_owned()));
-        Some(Line { number: self.number, text })
-    }
+/// How many line ends there are.
+pub(super) fn line_ends(bytes: &[u8]) -> u64 {
+    bytes.iter().filter(|&&byte| byte == b'\n').count() as u64
 }
 
 /// A line without its comment and the blanks before the comment.

@@ -6,7 +6,7 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::lock::LOCK_NAME;
 use crate::artifact::publish::temporary::TEMPORARY_PREFIX;
 use crate::artifact::publish::{Entry, entries_in};
-use std::fs::FileType;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// The files of a dataset folder that are not parts of tables.
@@ -14,28 +14,21 @@ const FILES: [&str; 3] = ["manifest.json", "verdict.json", LOCK_NAME];
 
 /// The first entry of a dataset folder, by name, that no stage wrote; `None` if there is none, or the folder does not exist.
 pub fn first_foreign(folder: &Path) -> Result<Option<PathBuf>, ArtifactError> {
-    for (path, name, file_type) in sorted_entries(folder)? {
-        if name.starts_with(TEMPORARY_PREFIX) || file_type.is_file() && FILES.contains(&name.as_str()) {
+    let is_temporary = |name: &OsStr| name.as_encoded_bytes().starts_with(TEMPORARY_PREFIX.as_bytes());
+    for Entry { path, name, file_type } in entries_in(folder)? {
+        if is_temporary(&name) || file_type.is_file() && FILES.iter().any(|file| name == *file) {
             continue;
         }
-        if !file_type.is_dir() || !TABLE_NAMES.contains(&name.as_str()) {
+        if !file_type.is_dir() || TABLE_NAMES.iter().all(|table| name != *table) {
             return Ok(Some(path));
         }
-        let is_own = |name: &str| part_index(name.as_ref()).is_some() || name.starts_with(TEMPORARY_PREFIX);
-        let mut parts = sorted_entries(&path)?.into_iter();
-        if let Some((foreign, ..)) = parts.find(|(_, name, file_type)| !file_type.is_file() || !is_own(name)) {
-            return Ok(Some(foreign));
+        let is_own =
+            |part: &Entry| part.file_type.is_file() && (part_index(&part.name).is_some() || is_temporary(&part.name));
+        if let Some(foreign) = entries_in(&path)?.into_iter().find(|part| !is_own(part)) {
+            return Ok(Some(foreign.path));
         }
     }
     Ok(None)
-}
-
-/// The path, name and type of each entry of a folder, sorted by path; empty if the folder does not exist.
-fn sorted_entries(folder: &Path) -> Result<Vec<(PathBuf, String, FileType)>, ArtifactError> {
-    let entry = |entry: Entry| (entry.path, entry.name.to_string_lossy().into_owned(), entry.file_type);
-    let mut entries: Vec<_> = entries_in(folder)?.into_iter().map(entry).collect();
-    entries.sort_by(|(left, ..), (right, ..)| left.cmp(right));
-    Ok(entries)
 }
 
 #[cfg(test)]

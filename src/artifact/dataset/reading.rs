@@ -12,8 +12,8 @@ use crate::artifact::seal::read_versioned;
 use crate::artifact::table::PART_SIZE_MAX;
 use std::path::Path;
 
-/// Rows of the samples table for one game: a sample for each number of empty squares, searched to every depth.
-const GAME_SAMPLE_ROWS_MAX: u64 = 60 * 20;
+/// Rows of the samples table for one game: four samples, each searched to every depth and to the end.
+const GAME_SAMPLE_ROWS_MAX: u64 = 4 * 62;
 
 impl Manifest {
     /// Reads and checks the manifest of a dataset folder.
@@ -68,19 +68,19 @@ impl Manifest {
     }
 }
 
-/// The rows that a part can have in a table; `None` if a dataset of this kind has no such table.
+/// The rows that a part of a sound count can have in a table; `None` if a dataset of this kind has no such table.
 fn rows_max(kind: DatasetKind, part: &Part, table: &str) -> Option<u64> {
-    let rows_per_item = match kind {
-        DatasetKind::Selfplay | DatasetKind::Imported if table == GAMES.name => 1,
+    Some(match kind {
+        DatasetKind::Selfplay | DatasetKind::Imported if table == GAMES.name => part.count,
         // Positions without games come in groups of any size.
         DatasetKind::Imported if table == POSITIONS.name && !part.files.contains_key(GAMES.name) => PART_ROWS_MAX,
-        DatasetKind::Selfplay | DatasetKind::Imported if table == POSITIONS.name => GAME_ROWS_MAX,
-        DatasetKind::Mpc if table == MPC_SAMPLES.name => GAME_SAMPLE_ROWS_MAX,
-        DatasetKind::Gate if table == GATE_GAMES.name => 2,
+        DatasetKind::Selfplay | DatasetKind::Imported if table == POSITIONS.name => {
+            PART_ROWS_MAX.min(part.count * GAME_ROWS_MAX)
+        }
+        DatasetKind::Mpc if table == MPC_SAMPLES.name => part.count * GAME_SAMPLE_ROWS_MAX,
+        DatasetKind::Gate if table == GATE_GAMES.name => part.count * 2,
         _ => return None,
-    };
-    let limit = if kind == DatasetKind::Mpc { u64::MAX } else { PART_ROWS_MAX };
-    Some(part.count.saturating_mul(rows_per_item).min(limit))
+    })
 }
 
 /// Checks that a manifest describes a dataset that can be: its rules, parts that follow each other, and counts that add up.
@@ -90,7 +90,7 @@ fn rows_max(kind: DatasetKind, part: &Part, table: &str) -> Option<u64> {
 /// The first field that cannot be; `path` is that of the manifest.
 pub fn check_manifest(path: &Path, manifest: &Manifest) -> Result<(), ArtifactError> {
     if manifest.rules != RULES {
-        let reason = format!("rules is \"{}\", this renma plays \"{RULES}\"", manifest.rules);
+        let reason = format!("rules is {:?}, this renma plays {RULES:?}", manifest.rules);
         return Err(ArtifactError::unfit(path, reason));
     }
     let damaged = |reason: String| ArtifactError::damaged(path, reason);
@@ -123,6 +123,13 @@ fn check_part(kind: DatasetKind, part: &Part) -> Result<(), String> {
     if !(1..=count_max).contains(&part.count) {
         return Err(format!("it has {} items, 1 to {count_max} expected", part.count));
     }
+    for table in kind.tables() {
+        // Imported positions may come without games.
+        let is_optional = kind == DatasetKind::Imported && table.name == GAMES.name;
+        if !is_optional && !part.files.contains_key(table.name) {
+            return Err(format!("it has no file in `{}`", table.name));
+        }
+    }
     for (table, file) in &part.files {
         let rows_max = rows_max(kind, part, table).ok_or_else(|| format!("it has a table `{table}`"))?;
         if rows_max < file.rows {
@@ -133,4 +140,20 @@ fn check_part(kind: DatasetKind, part: &Part) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::artifact::seal::parse_versioned;
+
+    #[test]
+    fn a_game_has_no_more_rows_than_its_samples_can_have() {
+        let (path, sealed) = (Path::new("a"), include_bytes!("../../../tests/fuzz/corpus/manifest/mpc.json"));
+        let mut manifest: Manifest = parse_versioned::<DatasetFormat, _>(path, sealed).unwrap();
+        for (rows, is_sound) in [(8 * 248, true), (8 * 248 + 1, false)] {
+            manifest.parts[0].files.get_mut(MPC_SAMPLES.name).unwrap().rows = rows;
+            assert_eq!(check_manifest(path, &manifest).is_ok(), is_sound, "{rows} rows of 8 games");
+        }
+    }
 }

@@ -90,6 +90,9 @@ fn verify_lone_positions(dataset: &Dataset, index: usize, rows: &[PositionRow]) 
 /// Plays the game and compares each position with its row; an imported game may have been given up.
 fn replay(game: &GameRow, rows: &[PositionRow], kind: DatasetKind) -> Result<(), String> {
     let replayed = Game::from_transcript(&game.moves).map_err(|error| format!("moves, {error}"))?;
+    if replayed.transcript() != game.moves {
+        return Err(format!("its moves are not written as {}", replayed.transcript()));
+    }
     let mut rows = rows.iter().peekable();
     let mut begun = false;
     for Turn { ply: Ply(ply), colored, square } in replayed.turns() {
@@ -150,6 +153,5 @@ pub fn strangers(dataset: &Dataset) -> Result<Vec<PathBuf>, ArtifactError> {
             }
         }
     }
-    strangers.sort();
     Ok(strangers)
 }

@@ -4,6 +4,7 @@ use super::name::{ModelName, VersionId};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::format::FormatVersion;
 use crate::artifact::hash::ContentHash;
+use crate::artifact::line::line;
 use crate::artifact::step::{Settings, table_settings};
 use crate::engine::PatternSet;
 use serde::{Deserialize, Serialize};
@@ -81,6 +82,7 @@ pub struct Origin {
     /// Draft or model.
     pub kind: ModelKind,
     /// The stage that made it: `train`, `fit-mpc` or `import`.
+    #[serde(deserialize_with = "line")]
     pub stage: String,
     /// The step id of that stage.
     pub step: ContentHash,
@@ -160,4 +162,19 @@ impl Origin {
 /// The setting that names a dataset of a version, counted from 1.
 pub fn dataset_setting(number: usize, content: ContentHash) -> (String, String) {
     (format!("dataset {number}"), content.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    #[test]
+    fn the_name_of_a_stage_is_a_line() {
+        let mut value: Value = serde_json::from_str(include_str!("../../../tests/data/model/model.json")).unwrap();
+        for (stage, is_sound) in [("train", true), ("\u{1b}[2J", false), ("", false)] {
+            value["stage"] = stage.into();
+            assert_eq!(serde_json::from_value::<ModelDocument>(value.clone()).is_ok(), is_sound, "{stage:?}");
+        }
+    }
 }

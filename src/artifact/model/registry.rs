@@ -7,7 +7,7 @@ use super::name::VersionId;
 use super::version::{Model, read_document};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::temporary::sweep;
-use crate::artifact::publish::{PendingFolder, exists, names_in, publish_bytes};
+use crate::artifact::publish::{PendingFolder, check_folder, entries_in, exists, publish_bytes};
 use std::path::{Path, PathBuf};
 
 /// A folder of versions.
@@ -41,8 +41,9 @@ impl Registry {
         if !exists(&self.folder)? {
             return Ok(Vec::new());
         }
-        let names = names_in(&self.folder)?.into_iter();
-        let mut ids: Vec<VersionId> = names.filter_map(|name| name.to_str()?.parse().ok()).collect();
+        check_folder(&self.folder)?;
+        let entries = entries_in(&self.folder)?.into_iter();
+        let mut ids: Vec<VersionId> = entries.filter_map(|entry| entry.name.to_str()?.parse().ok()).collect();
         ids.sort_unstable();
         Ok(ids)
     }

@@ -89,7 +89,7 @@ impl EmptiesSummary {
 
 fn bin(score: Score) -> usize {
     let width = Score::from(Discs(BIN_DISCS)).0;
-    ((score.0 + Score::MAX.0 + width / 2).clamp(0, 2 * Score::MAX.0 + width / 2) / width) as usize
+    (score.0.saturating_add(Score::MAX.0 + width / 2).clamp(0, 2 * Score::MAX.0 + width / 2) / width) as usize
 }
 
 /// The number of different openings after some plies.
@@ -194,5 +194,6 @@ mod tests {
         }
         // Values that no valid row has are counted at the end, and verified elsewhere.
         assert_eq!((bin(Score(-1_000_000)), bin(Score(1_000_000))), (0, 16));
+        assert_eq!((bin(Score(i32::MIN)), bin(Score(i32::MAX))), (0, 16));
     }
 }

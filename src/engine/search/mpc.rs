@@ -129,6 +129,9 @@ pub enum MpcTableError {
     /// A growth, or quantiles, that no deviation has.
     #[error("depth {deep}: growth {growth} and quantiles {quantiles:?} do not describe a deviation")]
     Deviation { deep: u8, growth: f64, quantiles: Quantiles },
+    /// More places than the cells can count.
+    #[error("its entries and those of deeper searches have {places} places: at most {PLACES_MAX} expected")]
+    Size { places: usize },
 }
 
 /// The statistics of one model, found by empty squares and depth.
@@ -151,6 +154,9 @@ const QUANTILE_MAX: f64 = 64.0;
 
 const SIDE: usize = DEEP_MAX as usize + 1;
 
+/// A bound on `order`, in which each entry has a place for each number of empty squares that it applies to.
+const PLACES_MAX: usize = u16::MAX as usize;
+
 impl MpcTable {
     /// A table of these entries; the entries of one depth are tried in their order.
     ///
@@ -158,19 +164,23 @@ impl MpcTable {
     ///
     /// # Errors
     ///
-    /// The first entry that is out of range.
+    /// The first entry that is out of range, or too many of them.
     pub fn new(mut entries: Vec<MpcEntry>) -> Result<Self, MpcTableError> {
         for entry in &entries {
             check(entry)?;
         }
         let fitted = entries.len();
         entries.extend(deeper(&entries));
+        let places: usize = entries.iter().map(|entry| usize::from(entry.empties_max - entry.empties_min) + 1).sum();
+        if PLACES_MAX < places {
+            return Err(MpcTableError::Size { places });
+        }
         let mut order = Vec::new();
         let mut cells = Vec::with_capacity(SIDE * SIDE);
         for empties in 0..=DEEP_MAX {
             for deep in 0..=DEEP_MAX {
                 let begin = order.len();
-                order.extend((0_u16..).zip(&entries).filter_map(|(index, entry)| {
+                order.extend((0..=u16::MAX).zip(&entries).filter_map(|(index, entry)| {
                     let fits = entry.empties_min <= empties && empties <= entry.empties_max && entry.deep.0 == deep;
                     fits.then_some(index)
                 }));
@@ -317,6 +327,15 @@ mod tests {
         ] {
             assert!(MpcTable::new(vec![entry]).is_err(), "{entry:?}");
         }
+    }
+
+    #[test]
+    fn a_table_that_the_entries_of_deeper_searches_make_too_large_is_refused() {
+        // With those, each applies to 902 numbers of empty squares.
+        let widest = MpcEntry { empties_min: 0, deep: Depth(1), shallow: Depth(0), ..ENTRY };
+        let table = MpcTable::new(vec![widest; 72]).unwrap();
+        assert_eq!((table.probes(60, Depth(59)).count(), table.probes(0, Depth(1)).count()), (72, 72));
+        assert_eq!(MpcTable::new(vec![widest; 73]).unwrap_err(), MpcTableError::Size { places: 73 * 902 });
     }
 
     #[test]

@@ -67,6 +67,9 @@ fn check_pair(pair: u64, games: &[GateGameRow]) -> Result<(), String> {
 /// Plays a game to its result; gives the position after its opening, up to symmetry.
 fn opening_of(row: &GateGameRow) -> Result<Position, String> {
     let game = Game::from_transcript(&row.moves).map_err(|error| format!("moves, {error}"))?;
+    if game.transcript() != row.moves {
+        return Err(format!("its moves are not written as {}", game.transcript()));
+    }
     let after_opening = game.turns().nth(row.opening_plies.into()).map_or_else(|| game.to_move(), |turn| turn.colored);
     if !game.is_over() {
         return Err("its moves end before the game does".into());
