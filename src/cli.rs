@@ -32,6 +32,7 @@ mod train;
 
 use crate::artifact::panics;
 use crate::exit_code;
+use crate::play::{gtp, nboard};
 use arguments::help::{self, Detail};
 use arguments::{Arguments, Command};
 use clap::FromArgMatches;
@@ -83,8 +84,8 @@ fn start(session: &Session, command: Command) -> anyhow::Result<ExitCode> {
         Command::Solve(arguments) => eval::run_solve(session, &arguments)?,
         Command::Play(arguments) => return play::run(session, &arguments),
         Command::Serve(arguments) => return serve::run(session, &arguments),
-        Command::Nboard(arguments) => protocols::run_nboard(session, &arguments)?,
-        Command::Gtp(arguments) => protocols::run_gtp(session, &arguments)?,
+        Command::Nboard(arguments) => protocols::run(session, "nboard", &arguments, nboard::serve)?,
+        Command::Gtp(arguments) => protocols::run(session, "gtp", &arguments, gtp::serve)?,
         Command::Shard(command) => return shard::run(session, command),
         Command::Bench(command) => bench::run(session, command)?,
         Command::Completions { shell } => completions::run(session, shell)?,

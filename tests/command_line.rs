@@ -47,8 +47,10 @@ fn the_help_lists_at_most_20_commands_under_five_headings_and_the_others_on_requ
     assert_eq!([listed(&short), vec!["bench".to_owned(), "completions".to_owned()]].concat(), listed(&all));
     assert_eq!(listed(&short), listed(&workspace.done("--help")));
     assert_eq!(workspace.done("help"), workspace.done("--help"));
-    let refused = workspace.run("help run no-such-command");
-    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+    for words in ["run no-such-command", "eval -- --", "-- --help"] {
+        let refused = workspace.run(&format!("help {words}"));
+        assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""), "{words}: {}", refused.stderr);
+    }
 }
 
 #[test]
@@ -448,6 +450,9 @@ fn a_review_names_the_turning_points_of_each_game() {
     workspace.write("games.txt", "f5d6\n");
     let depth = |arguments: &str| check_json(&workspace.run(arguments), arguments)["positions"][0]["depth"].clone();
     assert_eq!((depth("eval games.txt --review --json"), depth("eval games.txt --json")), (8.into(), 0.into()));
+    // Moves cannot be compared without a look at what follows.
+    let text = workspace.done("eval games.txt --review --depth 0");
+    assert!(text.contains("\nreviewed to depth 1, exactly from 14 empty squares on\n"), "{text}");
 }
 
 const START: &str = "---------------------------OX------XO---------------------------";
@@ -564,6 +569,20 @@ fn eval_says_which_model_it_took_and_why() {
     }
     let champion = workspace.run("eval positions.obf --models models/tiny");
     assert!(champion.stderr.contains("eval: with v0002 (the champion of models/tiny)"), "{}", champion.stderr);
+}
+
+#[test]
+fn a_registry_that_a_command_names_must_exist() {
+    let workspace = tiny_run();
+    workspace.write("games.txt", "f5d6c3\n");
+    let import = "dataset import games.txt --format transcripts --output data --label-depth 1";
+    for command in ["eval positions.obf", "play", "nboard", "gtp", import, "solve positions.obf"] {
+        for model in ["", "--model builtin:square-weights"] {
+            let outcome = workspace.run(&format!("{command} {model} --models nowhere"));
+            assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(2), ""), "{command}: {}", outcome.stderr);
+            assert!(outcome.stderr.contains("cannot read nowhere: it does not exist"), "{command}: {}", outcome.stderr);
+        }
+    }
 }
 
 #[test]

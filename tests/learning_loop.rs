@@ -123,3 +123,30 @@ fn a_folder_is_entered_and_the_config_stays_relative_to_the_caller() {
     assert!(workspace.path("there/models/mine/champion.json").exists());
     assert!(outcome.stdout.contains(" run -C there --config "), "{}", outcome.stdout);
 }
+
+#[test]
+fn what_a_run_says_to_do_next_works_where_it_was_called() {
+    for call in [
+        "run --set train.epochs=5",
+        "run -C there --set train.epochs=5",
+        "run -C there --config there/configs/default.toml",
+    ] {
+        let workspace = Workspace::new();
+        let config = workspace.path(&config(&workspace));
+        std::fs::rename(config, workspace.path("configs/default.toml")).unwrap();
+        copy_folder(&workspace.path("configs"), &workspace.path("there/configs"));
+        let printed = workspace.done(&format!("{call} --generations 1"));
+        let pasted = |name: &str, option: Option<&str>| -> Outcome {
+            let line = printed.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{printed}"));
+            let words = shlex::split(line).unwrap();
+            let words: Vec<&str> = words[2..].iter().map(String::as_str).chain(option).collect();
+            workspace.command(&words).output().unwrap().into()
+        };
+        let next = pasted("continue ", Some("--dry-run"));
+        assert_eq!(next.code, Some(0), "{call}: {}", next.stderr);
+        assert!(next.stderr.contains("  make    generations 2 to 6\n"), "{call}: {}", next.stderr);
+        let play = pasted("play ", None);
+        assert_eq!(play.code, Some(0), "{call}: {}", play.stderr);
+        assert!(play.stderr.contains("(the champion of "), "{call}: {}", play.stderr);
+    }
+}

@@ -77,6 +77,8 @@ fn a_session_of_either_version_is_answered_line_by_line() {
     assert!(nodes.starts_with("nodestats ") && played.starts_with("=== "), "{found:?}");
     let found = answers(PLAYER, &["nboard 1", "F5", "d6", "move c5/1.25/3", "learn"]);
     assert_eq!(found, ["set myname renma3", "learn"]);
+    let found = answers(PLAYER, &["set depth 0", "set depth 60", "set depth 61", "set depth 256"]);
+    assert_eq!(found, [1, 60, 60, 60].map(|depth| format!("set myname renma{depth}")));
 }
 
 /// What `renma eval` finds at depth 3 in a position given by the moves that lead there.

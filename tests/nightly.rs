@@ -267,6 +267,26 @@ fn the_exit_code_tells_the_verdict() {
 }
 
 #[test]
+fn a_record_that_does_not_say_how_the_run_ended_is_written_again() {
+    let workspace = Workspace::new();
+    let config = workspace.config("run", "smoke", &WEAK_START);
+    let options = format!("--config {config} --json");
+    check(&workspace, &options, 0);
+    let bytes = || std::fs::read(workspace.path("models/run/run.json")).unwrap();
+    // A call that was interrupted in a later generation, and one that was killed.
+    for (code, outcome) in [(json!(130), "interrupted"), (Value::Null, "running")] {
+        let mut record = run_json(&workspace, "run");
+        (record["code"], record["outcome"]) = (code, outcome.into());
+        workspace.write("models/run/run.json", record.to_string());
+        let printed: Value = serde_json::from_str(&check(&workspace, &options, 0).stdout).unwrap();
+        assert_eq!((&printed["code"], &printed["outcome"]), (&0.into(), &"accepted".into()), "{printed}");
+        let before = bytes();
+        check(&workspace, &options, 0);
+        assert!(bytes() == before, "a finished run was recorded again after {outcome}");
+    }
+}
+
+#[test]
 fn one_more_generation_each_night() {
     let workspace = Workspace::new();
     let config = workspace.config("run", "smoke", &WEAK_START);

@@ -236,6 +236,32 @@ fn no_stage_begins_in_a_folder_with_files_of_others() {
 }
 
 #[test]
+fn a_plan_that_is_refused_removes_nothing() {
+    let workspace = copy_of_run();
+    let other = workspace.config("other", "smoke", &[("generate.games", "2"), ("generate.label_depth", "2")]);
+    let options = format!("--config {other} --models registry --model v0001 --shards 1 --output selfplay --replace");
+    workspace.done(&format!("{} plan.json", WRITERS[5]));
+    workspace.write("diary", "dear diary\n");
+    let before = files(workspace.root());
+    for (plan, words) in [
+        ("- --json", ["--json", "stdout"]),
+        ("plan.json", ["it exists", "--force"]),
+        ("diary --force", ["diary", "never overwritten"]),
+    ] {
+        check_refused(&workspace.run(&format!("shard plan {plan} {options}")), plan, &words);
+        assert!(files(workspace.root()) == before, "{plan}");
+    }
+    let train = format!("shard plan new.json --stage train {CONFIG} --dataset selfplay --replace");
+    check_refused(&workspace.run(&train), &train, &["--replace is not an option of --stage train"]);
+    // With the plan the result of other inputs goes, and also where the plan is there already.
+    for _ in 0..2 {
+        workspace.done(&format!("shard plan plan.json {options} --force"));
+        assert!(!workspace.path("selfplay/manifest.json").exists());
+        copy_folder(&RUN.path("selfplay"), &workspace.path("selfplay"));
+    }
+}
+
+#[test]
 fn a_folder_cannot_be_stdout() {
     let workspace = copy_of_run();
     let others = ["dataset merge data --output", "dataset import games.txt --format transcripts --output"];

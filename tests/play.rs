@@ -189,11 +189,12 @@ fn games_are_saved_and_loaded() {
     let workspace = Workspace::new();
     let file = workspace.path("my game.txt").display().to_string();
     let (save, overwrite, load) = (format!("save {file}"), format!("save! {file}"), format!("load {file}"));
+    assert_eq!(last_line(&[&save]), "there is no move to save yet");
     let before = shown(&["both", "f5", "d6", &save]);
     assert!(before.ends_with(&format!("saved to {file}\n")), "{before}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "f5d6\n");
     assert_eq!(last_board(&shown(&["both", &load])), last_board(&before));
-    let refused = last_line(&[&save]);
+    let refused = last_line(&["both", "f5", &save]);
     assert!(refused.contains("it exists; name another place, or overwrite it with save!"), "{refused}");
     shown(&["both", "f5", "d6", "c3", &overwrite]);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "f5d6c3\n");
@@ -208,7 +209,7 @@ fn games_are_saved_and_loaded() {
     assert_eq!(last_board(&shown(&["both", &load])), last_board(&shown(&["both", "setup f5d6c3"])));
     for (name, content) in [("diary.txt", "Dear diary\n"), ("games.txt", "f5d6c3\nd3\n")] {
         workspace.write(name, content);
-        let refused = last_line(&[&format!("save! {}", workspace.path(name).display())]);
+        let refused = last_line(&["both", "f5", &format!("save! {}", workspace.path(name).display())]);
         assert!(refused.contains("is not a file of one game: it is never overwritten"), "{refused}");
         assert_eq!(std::fs::read_to_string(workspace.path(name)).unwrap(), content);
     }

@@ -144,7 +144,7 @@ pub(super) enum Command {
         #[arg(long)]
         all: bool,
         /// The command, such as `shard plan`; without one, the commands are listed
-        #[arg(value_name = "COMMAND")]
+        #[arg(value_name = "COMMAND", value_parser = command_word)]
         command: Vec<String>,
     },
 }
@@ -202,6 +202,11 @@ pub(super) struct OutputArguments {
 fn stage_name() -> impl TypedValueParser<Value = Stage> {
     PossibleValuesParser::new(Stage::ALL.map(Stage::name))
         .map(|name| Stage::named(&name).expect("it is one of their names"))
+}
+
+/// A word of a command's name. After `--` an option could stand in its place.
+fn command_word(text: &str) -> Result<String, &'static str> {
+    if text.starts_with('-') { Err("expected the name of a command") } else { Ok(text.to_owned()) }
 }
 
 /// A folder to write: unlike a file it cannot be stdout.

@@ -1,7 +1,6 @@
 //! `renma config show`.
 
 use super::arguments::ConfigCommand;
-use super::output::{print, print_json};
 use super::session::Session;
 use crate::artifact::step::table_settings;
 use crate::config::{Origin, load_config_with, tables_text};
@@ -16,11 +15,8 @@ pub(super) fn run(session: &Session, ConfigCommand::Show { config, set }: Config
         None => "default".to_owned(),
     };
     let tables = loaded.config.tables();
-    if session.json {
-        let keys = tables.iter().flat_map(|(table, keys)| table_settings(table, keys));
-        let origins: BTreeMap<String, String> = keys.map(|(key, _)| (key.clone(), origin(&key))).collect();
-        return print_json(&json!({ "name": loaded.name, "config": tables, "origins": origins }));
-    }
+    let keys = tables.iter().flat_map(|(table, keys)| table_settings(table, keys));
+    let origins: BTreeMap<String, String> = keys.map(|(key, _)| (key.clone(), origin(&key))).collect();
     let text = tables_text(&tables);
     let width = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
     let mut table = "";
@@ -31,5 +27,6 @@ pub(super) fn run(session: &Session, ConfigCommand::Show { config, set }: Config
             format!("{line}\n")
         }
     });
-    Ok(print(lines.collect::<String>().trim_end())?)
+    let json = json!({ "name": loaded.name, "config": tables, "origins": origins });
+    session.answer(&json, lines.collect::<String>().trim_end())
 }

@@ -5,8 +5,9 @@ mod verify;
 
 use super::arguments::OutputArguments;
 use super::arguments::dataset::{DatasetCommand, ExportArguments, ImportArguments};
+use super::arguments::run::named_registry;
 use super::command_errors::UsageError;
-use super::output::{Output, counted, is_stdout, output_name, print, print_json, say, thousands};
+use super::output::{Output, counted, is_stdout, output_name, say, thousands};
 use super::session::{Session, Stopwatch, choose_model};
 use crate::artifact::{Dataset, GAMES, POSITIONS};
 use crate::curate::card::{CARD_FILE, card};
@@ -23,7 +24,7 @@ pub(super) fn run(session: &Session, command: DatasetCommand) -> anyhow::Result<
         DatasetCommand::Verify(arguments) => verify::run(session, &arguments),
         DatasetCommand::Inspect { dataset } => {
             let inspection = inspect(&dataset, session.context())?;
-            if session.json { print_json(&inspection) } else { Ok(print(&inspect::describe(&dataset, &inspection))?) }
+            session.answer(&inspection, &inspect::describe(&dataset, &inspection))
         }
         DatasetCommand::Import(arguments) => run_import(session, &arguments),
         DatasetCommand::Export(arguments) => run_export(session, &arguments),
@@ -34,7 +35,10 @@ pub(super) fn run(session: &Session, command: DatasetCommand) -> anyhow::Result<
 fn run_import(session: &Session, arguments: &ImportArguments) -> anyhow::Result<()> {
     let ImportArguments { input, output, .. } = arguments;
     let label_depth = arguments.label_depth.map(Depth);
-    let choose = |_| choose_model("dataset import", arguments.model.as_deref(), &arguments.models);
+    let choose = |_| {
+        let registry = named_registry(arguments.models.as_deref())?;
+        choose_model("dataset import", arguments.model.as_deref(), &registry)
+    };
     let chosen = label_depth.map(choose).transpose()?;
     let stopwatch = Stopwatch::start();
     let task = ImportTask {

@@ -3,6 +3,7 @@
 mod review;
 
 use super::arguments::positions::{EvalArguments, ModelArguments, PositionsArguments, SolveArguments};
+use super::arguments::run::named_registry;
 use super::command_errors::UsageError;
 use super::output::{counted, print, print_json, table, thousands};
 use super::session::{ChosenModel, Session, Stopwatch, model_or_default, wait_for, warn_without_statistics};
@@ -47,7 +48,8 @@ pub(super) fn run_eval(session: &Session, arguments: &EvalArguments) -> anyhow::
     let exact_empties = arguments.exact_empties.unwrap_or(default.exact_empties);
     let limits = Limits { depth, exact_empties, wld_empties: 0, nodes: None, mpc, selective };
     let analysis = Analysis::Search { limits, moves: arguments.moves };
-    let review_limits = arguments.review.then_some(limits);
+    // A review compares moves, which takes a ply at least.
+    let review_limits = arguments.review.then_some(Limits { depth: depth.max(Depth(1)), ..limits });
     run(session, "eval", analysis, review_limits, &arguments.positions)
 }
 
@@ -77,7 +79,7 @@ fn run(
     arguments: &PositionsArguments,
 ) -> anyhow::Result<()> {
     let ModelArguments { model, models } = &arguments.model;
-    let chosen = &model_or_default(model.as_deref(), models)?;
+    let chosen = &model_or_default(model.as_deref(), &named_registry(models.as_deref())?)?;
     let context = session.context();
     let (name, bytes) = read_input(context, &arguments.input, POSITIONS_SIZE_MAX)?;
     let scored = read_positions(&name, &bytes)?.into_iter().map(|ScoredGame { game, scores }| (game, scores));

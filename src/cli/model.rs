@@ -5,9 +5,9 @@ mod show;
 
 use super::arguments::OutputArguments;
 use super::arguments::model::{ExportFormat, ImportFormat, ModelCommand, RegistryArguments};
-use super::arguments::run::check_registry;
+use super::arguments::run::{default_registry, named_registry};
 use super::command_errors::UsageError;
-use super::output::{Output, counted, output_name, print, print_json, say, thousands};
+use super::output::{Output, counted, output_name, say, thousands};
 use super::session::Session;
 use crate::artifact::model::archive::{ARCHIVE_FILE, Archive};
 use crate::artifact::model::reference::load_model;
@@ -44,14 +44,9 @@ pub(super) fn run(session: &Session, command: ModelCommand) -> anyhow::Result<()
     }
 }
 
-fn default_registry() -> PathBuf {
-    "models/default".into()
-}
-
 /// The registry and the datasets that a command names, or else those of the default.
 fn folders_of(RegistryArguments { models, datasets }: RegistryArguments) -> Result<(PathBuf, PathBuf), ArtifactError> {
-    check_registry(models.as_deref())?;
-    let models = models.unwrap_or_else(default_registry);
+    let models = named_registry(models.as_deref())?;
     let datasets = datasets_of(&models, datasets);
     Ok((models, datasets))
 }
@@ -163,11 +158,9 @@ fn import(
         say(&format!("model import: {differing} of {all} mirrors in {input} {which}"));
     }
     say(&format!("model import: {} is {} in {}", input.display(), imported.id, models.display()));
-    if !session.json {
-        return Ok(print(&imported.id.to_string())?);
-    }
     let mirrors_differing = imported.mirrors.map(|mirrors| mirrors.differing);
-    print_json(&json!({"id": imported.id, "content": imported.content, "mirrors_differing": mirrors_differing}))
+    let json = json!({"id": imported.id, "content": imported.content, "mirrors_differing": mirrors_differing});
+    session.answer(&json, &imported.id.to_string())
 }
 
 fn import_archive(session: &Session, input: &Path, registry: &Registry) -> anyhow::Result<()> {
@@ -176,5 +169,5 @@ fn import_archive(session: &Session, input: &Path, registry: &Registry) -> anyho
     let (id, content) = (archive.document.id, archive.document.content);
     let what = if is_new { "is now" } else { "was already" };
     say(&format!("model import: {} {what} {id} in {}", input.display(), registry.folder().display()));
-    if session.json { print_json(&json!({"id": id, "content": content})) } else { Ok(print(&id.to_string())?) }
+    session.answer(&json!({"id": id, "content": content}), &id.to_string())
 }

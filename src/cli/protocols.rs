@@ -1,23 +1,15 @@
 //! `renma nboard` and `renma gtp`: plays for another program.
 
 use super::arguments::positions::{EngineArguments, ModelArguments};
+use super::arguments::run::named_registry;
 use super::command_errors::UsageError;
 use super::output::print_with;
 use super::session::{Session, choose_model, warn_without_statistics};
 use crate::artifact::Model;
 use crate::engine::{Depth, Limits, Selective};
 use crate::play::session::SearchSettings;
-use crate::play::{gtp, nboard};
 use std::io::{self, BufReader, Stdin, Write, stdin};
 use std::sync::atomic::AtomicBool;
-
-pub(super) fn run_nboard(session: &Session, arguments: &EngineArguments) -> anyhow::Result<()> {
-    run(session, "nboard", arguments, nboard::serve)
-}
-
-pub(super) fn run_gtp(session: &Session, arguments: &EngineArguments) -> anyhow::Result<()> {
-    run(session, "gtp", arguments, gtp::serve)
-}
 
 /// Answers commands of a protocol until they end.
 type Serve = fn(&Model, SearchSettings, BufReader<Stdin>, &AtomicBool, &mut dyn Write) -> io::Result<()>;
@@ -26,12 +18,12 @@ type Serve = fn(&Model, SearchSettings, BufReader<Stdin>, &AtomicBool, &mut dyn 
 const DEPTH: u8 = 8;
 const EXACT_EMPTIES: u8 = 14;
 
-fn run(session: &Session, command: &str, arguments: &EngineArguments, serve: Serve) -> anyhow::Result<()> {
+pub(super) fn run(session: &Session, command: &str, arguments: &EngineArguments, serve: Serve) -> anyhow::Result<()> {
     if session.json {
         return Err(UsageError("--json and the protocol both write to stdout: leave --json out".to_owned()).into());
     }
     let ModelArguments { model, models } = &arguments.model;
-    let chosen = choose_model(command, model.as_deref(), models)?;
+    let chosen = choose_model(command, model.as_deref(), &named_registry(models.as_deref())?)?;
     warn_without_statistics("--mpc-level", arguments.mpc_level, &chosen.model);
     let limits = Limits {
         depth: Depth(arguments.depth.unwrap_or(DEPTH)),

@@ -11,7 +11,7 @@ use crate::config::builtin::name_of;
 use crate::exit_code;
 use crate::learning_loop::plan::{Plan, plan};
 use crate::learning_loop::{Event, RunTask, code_of, run as run_loop};
-use crate::report::invocation::{Invocation, quoted};
+use crate::report::invocation::quoted;
 use crate::run::forecast::Forecast;
 use crate::run::lineage::Change;
 use crate::run::log::RUN_RECORD_NAME;
@@ -65,9 +65,7 @@ pub(super) fn run(session: &Session, arguments: LoopArguments) -> anyhow::Result
         print_record(&registry.folder().join(RUN_RECORD_NAME))?;
     } else {
         let status = RunStatus::read(&config, &registry, &invocation.datasets)?;
-        let folder = is_elsewhere.then_some(arguments.folder.as_path());
-        let config = arguments.config.is_some().then_some(&invocation);
-        tell_end(session, (folder, config), &registry, status)?;
+        tell_end(session, (&arguments, is_elsewhere), &registry, status)?;
     }
     Ok(if arguments.exit_verdict { code_of(verdict) } else { exit_code::DONE }.into())
 }
@@ -165,10 +163,10 @@ fn tell_plan(session: &Session, plan: &Plan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Prints the table of the run, and what to do next.
+/// Prints the table of the run, and what to do next, as commands for the folder of the caller.
 fn tell_end(
     session: &Session,
-    (folder, config): (Option<&Path>, Option<&Invocation>),
+    (arguments, is_elsewhere): (&LoopArguments, bool),
     registry: &Registry,
     mut status: RunStatus,
 ) -> anyhow::Result<()> {
@@ -179,10 +177,15 @@ fn tell_end(
     status::tell(&status, registry, false)?;
     let program = std::env::args_os().next().unwrap_or_else(|| "renma".into());
     let program = quoted(Path::new(&program));
-    let folder = folder.map_or_else(String::new, |folder| format!(" -C {}", quoted(folder)));
-    let config = config.map_or_else(String::new, |invocation| format!(" {}", invocation.config_options()));
-    print(&format!("play      {program} play --models {}", quoted(registry.folder())))?;
-    Ok(print(&format!("continue  {program} run{folder}{config} --generations +5"))?)
+    let LoopArguments { folder, config, set, .. } = arguments;
+    let folder = is_elsewhere.then_some(folder.as_path());
+    let models = folder.unwrap_or(Path::new("")).join(registry.folder());
+    let paths = [("-C", folder), ("--config", config.as_deref())].into_iter();
+    let paths = paths.filter_map(|(name, path)| Some((name, path?)));
+    let settings = set.settings.iter().map(|setting| ("--set", Path::new(setting.line())));
+    let options: String = paths.chain(settings).map(|(name, text)| format!(" {name} {}", quoted(text))).collect();
+    print(&format!("play      {program} play --models {}", quoted(&models)))?;
+    Ok(print(&format!("continue  {program} run{options} --generations +5"))?)
 }
 
 /// Prints run.json as one line.

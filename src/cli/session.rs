@@ -1,7 +1,7 @@
 //! What a command works with: threads, the stop flag, progress, and how to name things.
 
 use super::arguments::{GlobalArguments, ProgressMode};
-use super::output::{Verbosity, detail, print_json, say, set_verbosity};
+use super::output::{Verbosity, detail, print, print_json, say, set_verbosity};
 use super::progress::Watcher;
 use crate::artifact::model::reference::{load_champion, load_model};
 use crate::artifact::{ArtifactError, Builtin, LoadedModel};
@@ -71,6 +71,11 @@ impl Session {
     /// Prints a result as JSON if that was asked for.
     pub(super) fn print_json(&self, result: &impl Serialize) -> anyhow::Result<()> {
         if self.json { print_json(result) } else { Ok(()) }
+    }
+
+    /// Prints a result as JSON if that was asked for, else as text.
+    pub(super) fn answer(&self, json: &impl Serialize, text: &str) -> anyhow::Result<()> {
+        if self.json { print_json(json) } else { Ok(print(text)?) }
     }
 
     /// Says in one line what a stage did, with its name in the column of all stages. The lines of a run stand below the heading

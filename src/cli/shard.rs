@@ -6,7 +6,7 @@ use super::arguments::stage::{
     FitMpcArguments, GateArguments, GenerateArguments, StageCommand, TrainArguments, WorkArguments,
 };
 use super::command_errors::UsageError;
-use super::output::{Output, counted, detail, finding_text, output_name, print, print_json, say, thousands};
+use super::output::{Output, counted, detail, finding_text, output_name, say, thousands};
 use super::session::{Session, Stopwatch, cores, processor_time};
 use super::stage;
 use crate::cluster::dask::Scheduler;
@@ -19,6 +19,7 @@ use crate::pipeline::StageError;
 use crate::pipeline::parts::MadeAgain;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::stage_task::{StageReport, StageTask};
+use crate::run::claim::make_way;
 use bytesize::ByteSize;
 use serde_json::json;
 use std::path::Path;
@@ -43,12 +44,20 @@ pub(super) fn run(session: &Session, command: ShardCommand) -> anyhow::Result<Ex
 
 fn plan(session: &Session, arguments: PlanArguments) -> anyhow::Result<()> {
     let (path, force, shards, stage) = (arguments.plan.clone(), arguments.force, arguments.shards, arguments.stage);
-    let write = |plan: &Plan| -> anyhow::Result<bool> {
-        let output = Output::open(session.json, &path, PLAN_FILE, force)?;
-        Ok(output.write(|writer| writer.write_all(plan.text().as_bytes()))?)
-    };
     let shards = shards.map(|shards| shards as usize);
-    let divide = |task: &StageTask<'_>| divide(task, &path, shards, write, session.context());
+    let divide = |task: &StageTask<'_>, replace: bool| -> anyhow::Result<Option<Plan>> {
+        let make_way = || make_way(task, replace, session.context());
+        let write = |plan: &Plan| -> anyhow::Result<bool> {
+            // A plan that cannot be written removes nothing.
+            let output = Output::open(session.json, &path, PLAN_FILE, force)?;
+            make_way()?;
+            Ok(output.write(|writer| writer.write_all(plan.text().as_bytes()))?)
+        };
+        let plan = divide(task, &path, shards, write, session.context())?;
+        // A plan that is there already is not written.
+        make_way()?;
+        Ok(plan)
+    };
     let Some(plan) = stage::with_task(session, &planned(arguments)?, divide)? else { return Ok(()) };
     let shards = plan.shards.len();
     let (pieces, within) = (counted(plan.weights().len() as u64, "part"), counted(shards as u64, "shard"));
@@ -60,7 +69,7 @@ fn plan(session: &Session, arguments: PlanArguments) -> anyhow::Result<()> {
 fn planned(arguments: PlanArguments) -> Result<StageCommand, UsageError> {
     let PlanArguments { stage, run, model, generation, output, dataset, parent, .. } = arguments;
     let PlanArguments { memory, candidate, baseline, avoid, replace, .. } = arguments;
-    let options: [(&str, bool, &[Stage]); 8] = [
+    let options: [(&str, bool, &[Stage]); 9] = [
         ("--model", model.is_some(), &[Stage::Generate, Stage::FitMpc]),
         ("--candidate", candidate.is_some(), &[Stage::Gate]),
         ("--baseline", baseline.is_some(), &[Stage::Gate]),
@@ -69,6 +78,7 @@ fn planned(arguments: PlanArguments) -> Result<StageCommand, UsageError> {
         ("--dataset", !dataset.is_empty(), &[Stage::Train]),
         ("--parent", parent.is_some(), &[Stage::Train]),
         ("--memory", memory.is_some(), &[Stage::Train]),
+        ("--replace", replace, &[Stage::Generate, Stage::FitMpc, Stage::Gate]),
     ];
     if let Some((option, ..)) = options.iter().find(|(_, is_given, stages)| *is_given && !stages.contains(&stage)) {
         return Err(UsageError(format!("{option} is not an option of --stage {stage}")));
@@ -153,9 +163,6 @@ fn run_shard(session: &Session, path: &Path, shard: u32) -> anyhow::Result<()> {
 
 fn show_progress(session: &Session, path: &Path, ahead: u32) -> anyhow::Result<()> {
     let progress = with_plan(path, |plan| plan.progress(ahead as usize, session.context()))?;
-    if session.json {
-        return print_json(&progress);
-    }
     let (done, shards) = (thousands(progress.done.len() as u64), thousands(progress.shards as u64));
     let next = if progress.complete {
         format!("run renma shard finish {}", path.display())
@@ -163,7 +170,7 @@ fn show_progress(session: &Session, path: &Path, ahead: u32) -> anyhow::Result<(
         let numbers: Vec<String> = progress.needed.iter().map(ToString::to_string).collect();
         format!("to run now: {}", numbers.join(" "))
     };
-    Ok(print(&format!("{}: {done} of {shards} shards are done\n{next}", progress.stage))?)
+    session.answer(&progress, &format!("{}: {done} of {shards} shards are done\n{next}", progress.stage))
 }
 
 fn finish(session: &Session, path: &Path, seed: Option<u64>) -> anyhow::Result<ExitCode> {

@@ -23,7 +23,8 @@ use std::sync::Arc;
 
 /// Makes a stage on this machine.
 pub(super) fn run(session: &Session, command: &StageCommand) -> anyhow::Result<ExitCode> {
-    with_task(session, command, |task| {
+    with_task(session, command, |task, replace| {
+        make_way(task, replace, session.context())?;
         let stopwatch = Stopwatch::start();
         let report = task.make(session.context())?;
         match (command, &report) {
@@ -39,11 +40,11 @@ pub(super) fn run(session: &Session, command: &StageCommand) -> anyhow::Result<E
     })
 }
 
-/// Does something with the task of a command, whose folder is claimed.
+/// Does something with the task of a command, and with whether it replaces what is in its folder.
 pub(super) fn with_task<T>(
     session: &Session,
     command: &StageCommand,
-    act: impl FnOnce(&StageTask<'_>) -> anyhow::Result<T>,
+    act: impl FnOnce(&StageTask<'_>, bool) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let (StageRun { config, models }, work, replace) = match command {
         StageCommand::Generate(GenerateArguments { run, work, replace, .. })
@@ -56,10 +57,7 @@ pub(super) fn with_task<T>(
     let folder = registry_folder(models.as_deref(), &loaded.name);
     let (config, seed, registry) = (&loaded.config, loaded.config.run.seed, Registry::new(&folder));
     let load = |name: &str| load_run_model(name, &folder, &loaded);
-    let act = |task: StageTask<'_>| {
-        make_way(&task, replace, session.context())?;
-        act(&task)
-    };
+    let act = |task: StageTask<'_>| act(&task, replace);
     match command {
         StageCommand::Generate(GenerateArguments { model, generation, output, .. }) => {
             let (generation, config, book) = (*generation, &config.generate, loaded.book.as_deref());

@@ -2,8 +2,8 @@
 //! them.
 
 use super::RunTask;
-use crate::artifact::publish::{exists, publish_bytes};
-use crate::artifact::{ArtifactError, FormatVersion};
+use crate::artifact::publish::{publish_bytes, read_bounded};
+use crate::artifact::{ArtifactError, FormatVersion, Registry};
 use crate::exit_code;
 use crate::pipeline::watcher::watched;
 use crate::pipeline::{Context, StageError};
@@ -12,9 +12,13 @@ use crate::run::log::{CallOutcome, CallRecord, RUN_RECORD_NAME, RunEfficiency, a
 use crate::run::status::RunStatus;
 use crossbeam::channel::{Receiver, RecvTimeoutError};
 use serde::Serialize;
+use serde_json::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
+/// A longer run.json is not read.
+const RECORD_SIZE_MAX: u64 = 256 << 20;
 
 /// How often run.json says how far the run is.
 const RECORD_EVERY: Duration = Duration::from_secs(10);
@@ -53,7 +57,8 @@ pub(super) struct Journal<'a> {
     task: RunTask<'a>,
     context: Context<'a>,
     began: u64,
-    /// Whether there was anything to do: a call that finds all work done changes no byte.
+    /// Whether there was anything to do: a call that finds all work done changes no byte, unless run.json says that the run
+    /// ended otherwise.
     is_at_work: AtomicBool,
 }
 
@@ -94,8 +99,7 @@ impl<'a> Journal<'a> {
     pub(super) fn end(&self, code: u8) {
         let is_at_work = self.is_at_work.load(Ordering::Relaxed);
         let is_verdict = matches!(code, exit_code::DONE | exit_code::REJECTED | exit_code::INCONCLUSIVE);
-        let path = self.task.registry.folder().join(RUN_RECORD_NAME);
-        if is_at_work || !is_verdict || !exists(&path).unwrap_or_default() {
+        if is_at_work || !is_verdict || recorded_code(self.task.registry) != Some(code.into()) {
             // What ended the run is said on stderr and by the exit code as well.
             self.record(Some(code)).unwrap_or_default();
         }
@@ -188,6 +192,13 @@ impl<'a> Journal<'a> {
     }
 }
 
+/// The exit code in run.json; `None` while the run is at work, or after it was killed.
+fn recorded_code(registry: &Registry) -> Option<u64> {
+    // A record that cannot be read says nothing, and is written again.
+    let bytes = read_bounded(&registry.folder().join(RUN_RECORD_NAME), RECORD_SIZE_MAX).ok()?;
+    serde_json::from_slice::<Value>(&bytes).ok()?["code"].as_u64()
+}
+
 const fn outcome(code: Option<u8>) -> &'static str {
     let Some(code) = code else { return "running" };
     match code {
@@ -212,13 +223,11 @@ fn unless_it_panics<T>(stage: &'static str, work: impl FnOnce() -> Result<T, Sta
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::artifact::Registry;
     use crate::config::default_config;
     use crate::pipeline::fixtures::Nobody;
     use crate::report::invocation::Invocation;
     use crate::run::lineage::Change;
     use crate::run::next::Generations;
-    use serde_json::Value;
 
     #[test]
     fn a_stage_that_panics_is_recorded_with_code_1() {

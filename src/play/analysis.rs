@@ -150,14 +150,5 @@ fn value(
 
 /// The sum of the weights as it is: only a search clamps.
 fn static_result(model: &Model, position: Position) -> SearchResult {
-    SearchResult {
-        score: model.evaluation.static_value(position),
-        best_move: None,
-        depth: Depth(0),
-        exact: false,
-        nodes: 1,
-        line: Vec::new(),
-        complete: true,
-        stopped: false,
-    }
+    SearchResult::finished(model.evaluation.static_value(position), None, Depth(0), false, 1)
 }

@@ -44,8 +44,10 @@ pub fn parse_seconds(text: &str) -> Result<Duration, &'static str> {
 pub struct Clock {
     #[expect(missing_docs, reason = "the name says it")]
     pub left: Duration,
-    /// The number of moves that `left` is for; `None` is the rest of the game.
+    /// The number of moves that `left` is for; `None` is the rest of the game, or the moves before the first period.
     pub moves: Option<u32>,
+    /// The time of each period that follows, and the number of its moves.
+    pub period: Option<(Duration, u32)>,
 }
 
 impl Clock {
@@ -60,13 +62,26 @@ impl Clock {
         }
         let exact_from = affordable_empties(usable.mul_f64(EXACT_SHARE), threads);
         let before = u32::from(empties.saturating_sub(exact_from)).div_ceil(2);
-        if before == 0 { usable.mul_f64(EXACT_SHARE) } else { usable.mul_f64(MOVES_SHARE) / before }
+        let budget = if before == 0 { usable.mul_f64(EXACT_SHARE) } else { usable.mul_f64(MOVES_SHARE) / before };
+        // A move that uses the main time up ends in the first period.
+        self.renewed().map_or(budget, |period| period.budget(empties, threads, lateness).max(budget))
     }
 
-    /// The clock after a move.
+    /// The clock at the beginning of a period.
+    fn renewed(self) -> Option<Self> {
+        self.period.map(|(left, moves)| Self { left, moves: Some(moves), ..self })
+    }
+
+    /// The clock after a move. A period begins when the main time is over, and the next one when its moves are played.
     pub fn after(self, elapsed: Duration) -> Self {
-        let moves = self.moves.map(|moves| moves.saturating_sub(1).max(1));
-        Self { left: self.left.saturating_sub(elapsed), moves }
+        match (self.moves, self.renewed()) {
+            (None, Some(period)) if self.left < elapsed => period.after(elapsed - self.left),
+            (Some(0 | 1), Some(period)) => period,
+            (moves, _) => {
+                let moves = moves.map(|moves| moves.saturating_sub(1).max(1));
+                Self { left: self.left.saturating_sub(elapsed), moves, ..self }
+            }
+        }
     }
 }
 
@@ -98,7 +113,7 @@ mod tests {
     fn a_game_in_which_every_move_takes_its_time_ends_in_time() {
         for seconds in [0.0, 0.01, 0.1, 1.0, 5.0, 30.0, 3600.0] {
             for lateness in [0, 5, 20].map(Duration::from_millis) {
-                let mut clock = Clock { left: Duration::from_secs_f64(seconds), moves: None };
+                let mut clock = Clock { left: Duration::from_secs_f64(seconds), moves: None, period: None };
                 for empties in (2..=60).rev().step_by(2) {
                     let budget = clock.budget(empties, 4, lateness);
                     assert!(budget <= clock.left, "{clock:?}");
@@ -121,10 +136,27 @@ mod tests {
 
     #[test]
     fn a_period_is_shared_by_its_moves() {
-        let clock = Clock { left: Duration::from_secs(10), moves: Some(5) };
+        let clock = Clock { left: Duration::from_secs(10), moves: Some(5), period: None };
         let budget = clock.budget(50, 1, Duration::ZERO);
         assert!(1_900 * MILLISECOND < budget && budget < 2_000 * MILLISECOND, "{budget:?}");
-        assert_eq!(clock.after(2_000 * MILLISECOND), Clock { left: Duration::from_secs(8), moves: Some(4) });
+        let after = Clock { left: Duration::from_secs(8), moves: Some(4), period: None };
+        assert_eq!(clock.after(2_000 * MILLISECOND), after);
+    }
+
+    #[test]
+    fn periods_follow_the_main_time_and_each_other() {
+        let period = Some((10_000 * MILLISECOND, 2));
+        let main = Clock { left: 4_000 * MILLISECOND, moves: None, period };
+        let in_period = |seconds: u32, moves| Clock { left: seconds * 1_000 * MILLISECOND, moves: Some(moves), period };
+        let budget = |clock: Clock| clock.budget(50, 1, Duration::ZERO);
+        assert_eq!(main.after(3_000 * MILLISECOND), Clock { left: 1_000 * MILLISECOND, ..main });
+        // Of seven seconds three are those of the period.
+        assert_eq!(main.after(7_000 * MILLISECOND), in_period(7, 1));
+        assert_eq!(in_period(7, 1).after(6_000 * MILLISECOND), in_period(10, 2));
+        // However little of the main time is left, a move may take what it may in the period.
+        assert_eq!(budget(Clock { left: 20 * MILLISECOND, ..main }), budget(in_period(10, 2)));
+        let rich = Clock { left: 3_600_000 * MILLISECOND, ..main };
+        assert_eq!(budget(rich), budget(Clock { period: None, ..rich }));
     }
 
     #[test]

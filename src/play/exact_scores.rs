@@ -89,16 +89,8 @@ mod tests {
     const PASS: &str = "OX--------------------------------------------------------------";
 
     fn analyzed(millidiscs: i32, best_move: Option<&str>) -> Analyzed {
-        let result = SearchResult {
-            score: Score(millidiscs),
-            best_move: best_move.map(|name| name.parse().unwrap()),
-            depth: Depth(1),
-            exact: false,
-            nodes: 1,
-            line: Vec::new(),
-            complete: true,
-            stopped: false,
-        };
+        let best_move = best_move.map(|name| name.parse().unwrap());
+        let result = SearchResult::finished(Score(millidiscs), best_move, Depth(1), false, 1);
         Analyzed { result, moves: None, seconds: 0.0 }
     }
 

@@ -14,7 +14,7 @@ use request::Request;
 use std::fmt::Write as FormatWrite;
 use std::io::{self, BufRead, Write};
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The text of an answer, empty if there is nothing to say; else why there is none.
 type Answer = Result<String, String>;
@@ -72,7 +72,7 @@ pub fn serve(
     stop: &AtomicBool,
     output: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut engine = Engine { session: Session::new(model, settings, stop), turns: Vec::new(), period: None };
+    let mut engine = Engine::new(Session::new(model, settings, stop));
     let lines = Lines::read(input);
     while let Some(line) = lines.next(stop) {
         let Some(Request { id, command, arguments }) = Request::parse(&line.text) else { continue };
@@ -101,14 +101,20 @@ struct Engine<'a> {
     session: Session<'a>,
     /// How many plies there were before each command that played, so that `undo` takes back a forced pass with its move.
     turns: Vec<usize>,
-    /// What each color has once its main time is over.
-    period: Option<Clock>,
+    /// Of both colors when a game begins; `None` is unlimited.
+    full_clock: Option<Clock>,
+    clocks: [Option<Clock>; 2], // [white, black]
 }
 
-impl Engine<'_> {
+impl<'a> Engine<'a> {
+    fn new(session: Session<'a>) -> Self {
+        Self { session, turns: Vec::new(), full_clock: None, clocks: [None; 2] }
+    }
+
     fn clear_board(&mut self) -> Answer {
         self.session.set_game(Game::default());
         self.turns.clear();
+        self.clocks = [self.full_clock; 2];
         Ok(String::new())
     }
 
@@ -123,14 +129,16 @@ impl Engine<'_> {
     }
 
     fn genmove(&mut self, black: bool) -> Answer {
-        let plies = self.session.game().plies().len();
+        let (begun, plies) = (Instant::now(), self.session.game().plies().len());
         let square = self.best_move(black)?;
         self.session.play(square).map_err(|error| error.to_string())?;
         self.turns.push(plies);
+        let clock = &mut self.clocks[usize::from(black)];
+        *clock = clock.map(|clock| clock.after(begun.elapsed()));
         Ok(vertex_text(square))
     }
 
-    /// As [`Self::genmove`], and plays nothing.
+    /// As [`Self::genmove`], but nothing is played, and nothing charged to the clock.
     fn reg_genmove(&mut self, black: bool) -> Answer {
         let plies = self.session.game().plies().len();
         let square = self.best_move(black)?;
@@ -147,23 +155,22 @@ impl Engine<'_> {
             }
             self.session.play(None).map_err(|error| error.to_string())?;
         }
-        Ok(self.session.search().best_move)
+        Ok(self.session.search_on(self.clocks[usize::from(black)]).best_move)
     }
 
     /// Main time, then periods for a number of stones each; no stones in a period of some length are no limit.
     fn set_time(&mut self, [main, period, stones]: [f64; 3]) -> Answer {
         let is_limited = period == 0.0 || 0.0 < stones;
-        self.period = (is_limited && 0.0 < period).then(|| clock([period, stones])).transpose()?;
-        let main = clock([main, 0.0])?;
-        let start = if main.left.is_zero() { self.period.unwrap_or(main) } else { main };
-        for black in [false, true] {
-            self.session.set_clock(black, is_limited.then_some(start));
-        }
+        let period = (0.0 < period).then(|| (duration(period), stones as u32));
+        self.full_clock = is_limited.then(|| Clock { left: duration(main), moves: None, period });
+        self.clocks = [self.full_clock; 2];
         Ok(String::new())
     }
 
-    fn set_time_left(&mut self, black: bool, left: [f64; 2]) -> Answer {
-        self.session.set_clock(black, Some(clock(left)?));
+    fn set_time_left(&mut self, black: bool, [left, stones]: [f64; 2]) -> Answer {
+        let moves = (0.0 < stones).then_some(stones as u32);
+        let period = self.full_clock.and_then(|clock| clock.period);
+        self.clocks[usize::from(black)] = Some(Clock { left: duration(left), moves, period });
         Ok(String::new())
     }
 
@@ -220,10 +227,9 @@ fn seconds<const N: usize>(arguments: &[String]) -> Result<[f64; N], String> {
     numbers.and_then(|numbers| numbers.try_into().ok()).ok_or_else(syntax_error)
 }
 
-/// Seconds for a number of stones, or for the rest of the game if that is 0.
-fn clock([seconds, stones]: [f64; 2]) -> Result<Clock, String> {
-    let left = Duration::try_from_secs_f64(seconds.min(SECONDS_MAX)).map_err(|_| syntax_error())?;
-    Ok(Clock { left, moves: (0.0 < stones).then_some(stones as u32) })
+/// A time that [`seconds`] has read.
+fn duration(seconds: f64) -> Duration {
+    Duration::from_secs_f64(seconds.min(SECONDS_MAX))
 }
 
 /// Whether the color that the arguments begin with is black.
@@ -242,4 +248,36 @@ fn vertex(text: Option<&String>) -> Result<Option<Square>, String> {
 
 fn vertex_text(square: Option<Square>) -> String {
     move_text(square, "pass").to_uppercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::artifact::{Builtin, LoadedModel};
+    use crate::engine::{Depth, Limits};
+
+    static NEVER: AtomicBool = AtomicBool::new(false);
+
+    #[test]
+    fn moves_are_charged_to_clocks_that_begin_again_with_the_period_and_the_game() {
+        let model = LoadedModel::builtin(Builtin::SquareWeights).model;
+        let mut engine = Engine::new(Session::new(&model, Limits::full_width(Depth(1)), &NEVER));
+        engine.set_time([0.0, 1000.0, 2.0]).unwrap();
+        let full = engine.clocks;
+        engine.reg_genmove(true).unwrap();
+        assert_eq!(engine.clocks, full);
+        let moves = |engine: &Engine<'_>| engine.clocks.map(|clock| clock.unwrap().moves);
+        engine.genmove(true).unwrap();
+        assert_eq!(moves(&engine), [None, Some(1)]);
+        engine.genmove(false).unwrap();
+        engine.genmove(true).unwrap();
+        let period = Clock { left: Duration::from_secs(1000), moves: Some(2), period: full[1].unwrap().period };
+        assert_eq!((moves(&engine)[0], engine.clocks[1]), (Some(1), Some(period)));
+        // What the other program says about the time leaves the period as it is.
+        engine.set_time_left(false, [5.0, 1.0]).unwrap();
+        engine.genmove(false).unwrap();
+        assert_eq!(engine.clocks[0], Some(period));
+        engine.clear_board().unwrap();
+        assert_eq!(engine.clocks, full);
+    }
 }

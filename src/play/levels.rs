@@ -90,16 +90,8 @@ impl Level {
         let mut rng = stream(self.number() as u64, Stream::Noise(position.player(), position.opponent()));
         let noisy = values.iter().map(|value| (self.aim * value.score.discs() + self.noise * normal(&mut rng), value));
         let (_, best) = noisy.max_by(|(one, _), (other, _)| one.total_cmp(other)).expect("there are moves");
-        SearchResult {
-            score: best.score,
-            best_move: Some(best.square),
-            depth: limits.depth,
-            exact: position.empties() <= limits.exact_empties,
-            nodes,
-            line: vec![best.square],
-            complete: true,
-            stopped: false,
-        }
+        let exact = position.empties() <= limits.exact_empties;
+        SearchResult::finished(best.score, Some(best.square), limits.depth, exact, nodes)
     }
 }
 

@@ -68,7 +68,7 @@ impl Lines {
                 let sent = match editor.readline(&prompt) {
                     Ok(text) => sender.send(Line { text, is_cut: false }).is_ok(),
                     // Where this fails, the end of the lines ends the session too.
-                    Err(ReadlineError::Interrupted) => kill_process(getpid(), Signal::INT).is_err(),
+                    Err(ReadlineError::Interrupted) => kill_process(getpid(), Signal::INT).is_ok(),
                     Err(_) => false,
                 };
                 if !sent {

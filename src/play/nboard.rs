@@ -99,8 +99,8 @@ impl Engine<'_> {
         let (name, value) = arguments.split_once(char::is_whitespace).unwrap_or((arguments, ""));
         match (name, value.trim().parse()) {
             ("depth", Ok(depth)) => {
-                let depth = Depth(u8::clamp(depth, 1, Depth::MAX.0));
-                self.session.set_limits(Limits { depth, ..self.session.limits() });
+                let depth = Depth(u64::clamp(depth, 1, Depth::MAX.0.into()) as u8);
+                self.session.change_limits(|limits| limits.depth = depth);
                 self.say_name()
             }
             ("game", _) => self.set_game(value),

@@ -42,6 +42,13 @@ pub struct SearchSettings {
     pub threads: usize,
 }
 
+impl SearchSettings {
+    /// The limits of a move beside any clock.
+    const fn move_limits(&self) -> &Limits {
+        if self.move_time.is_some() { &self.timed_limits } else { &self.limits }
+    }
+}
+
 impl From<Limits> for SearchSettings {
     /// One thread and no time limit.
     fn from(limits: Limits) -> Self {
@@ -59,7 +66,6 @@ pub struct Session<'m> {
     team: Team<'m>,
     settings: SearchSettings,
     game: Game,
-    clocks: [Option<Clock>; 2], // [white, black]
     /// Raised at the deadline of a timed search, until it has ended.
     alarm: Arc<AtomicBool>,
     /// By how much a timed search was late; the latest ones count most.
@@ -71,14 +77,12 @@ impl<'m> Session<'m> {
     pub fn new(model: &'m Model, settings: impl Into<SearchSettings>, stop: &'m AtomicBool) -> Self {
         let settings = settings.into();
         let alarm = Arc::default();
-        let is_timed = settings.move_time.is_some();
-        let bits = table_bits(if is_timed { &settings.timed_limits } else { &settings.limits });
+        let bits = table_bits(settings.move_limits());
         let team = Team::new(&model.evaluation, &model.mpc, bits, settings.threads);
         Self {
             team: team.stopped_by(stop).alarmed_by(&alarm),
             settings,
             game: Game::default(),
-            clocks: [None; 2],
             alarm,
             lateness: Duration::ZERO,
         }
@@ -89,18 +93,11 @@ impl<'m> Session<'m> {
         self.settings.limits
     }
 
-    /// Changes the limits of every search from now on.
-    pub fn set_limits(&mut self, limits: Limits) {
-        (self.settings.limits, self.settings.timed_limits) = (limits, limits);
-        self.team.set_table_bits(table_bits(&limits));
-    }
-
-    /// The time that a color has left; `None` is unlimited.
-    pub fn set_clock(&mut self, black: bool, clock: Option<Clock>) {
-        if clock.is_some() {
-            self.team.set_table_bits(table_bits(&self.settings.timed_limits));
-        }
-        self.clocks[usize::from(black)] = clock;
+    /// Changes the limits of every search from now on, whether it has a time limit or not.
+    pub fn change_limits(&mut self, change: impl Fn(&mut Limits)) {
+        change(&mut self.settings.limits);
+        change(&mut self.settings.timed_limits);
+        self.team.set_table_bits(table_bits(self.settings.move_limits()));
     }
 
     /// The game so far.
@@ -154,19 +151,26 @@ impl<'m> Session<'m> {
     }
 
     /// The best move with its value and the principal variation. There is no move where the side to move must pass. It takes no
-    /// more than the time of a move, or what the clock of the side to move allows.
+    /// more than the time of a move.
     pub fn search(&mut self) -> SearchResult {
+        self.search_on(None)
+    }
+
+    /// As [`Session::search`], in no more time than the clock of the side to move allows, if it has one.
+    pub fn search_on(&mut self, clock: Option<Clock>) -> SearchResult {
         let begun = Instant::now();
-        let side = usize::from(self.game.latest().black_to_move);
         let empties = self.game.latest().position.empties();
         let SearchSettings { limits, timed_limits, move_time, threads } = self.settings;
-        let by_clock = self.clocks[side].map(|clock| clock.budget(empties, threads, self.lateness));
+        let by_clock = clock.map(|clock| clock.budget(empties, threads, self.lateness));
         let by_move = move_time.map(|time| time_for_search(time, self.lateness));
         let Some(time) = by_clock.into_iter().chain(by_move).min() else { return self.search_within(limits) };
+        if self.game.must_pass() {
+            // There is nothing to choose, so the time is left for the moves.
+            return self.search_within(Limits::full_width(Depth(1)));
+        }
+        self.team.set_table_bits(table_bits(&timed_limits));
         let exact_empties = timed_limits.exact_empties.min(affordable_empties(time, threads));
-        let result = self.search_until(begun + time, Limits { exact_empties, ..timed_limits });
-        self.clocks[side] = self.clocks[side].map(|clock| clock.after(begun.elapsed()));
-        result
+        self.search_until(begun + time, Limits { exact_empties, ..timed_limits })
     }
 
     /// A search that another thread ends at the deadline.
@@ -218,6 +222,7 @@ impl<'m> Session<'m> {
 mod tests {
     use super::*;
     use crate::artifact::{Builtin, LoadedModel};
+    use crate::exchange::game_text::parse_game;
     use std::sync::atomic::Ordering;
 
     static NEVER: AtomicBool = AtomicBool::new(false);
@@ -274,10 +279,37 @@ mod tests {
     fn limits_can_be_changed() {
         let model = model();
         let mut session = Session::new(&model, LIMITS, &NEVER);
-        session.set_limits(Limits { depth: Depth(2), ..LIMITS });
+        session.change_limits(|limits| limits.depth = Depth(2));
         assert_eq!((session.search().depth, session.limits().depth), (Depth(2), Depth(2)));
         let (values, _) = session.move_values(session.limits()).unwrap();
         assert_eq!(values.len(), 4);
         assert_eq!(values[0].score, session.search().score);
+    }
+
+    /// Far from the end of the game only the time ends a search.
+    const TIMED: SearchSettings = SearchSettings {
+        limits: Limits::full_width(Depth(1)),
+        timed_limits: Limits { exact_empties: 60, ..Limits::full_width(Depth::MAX) },
+        move_time: Some(Duration::from_secs(10)),
+        threads: 1,
+    };
+
+    #[test]
+    fn another_depth_leaves_exact_searches_to_the_time() {
+        let model = model();
+        let mut session = Session::new(&model, TIMED, &NEVER);
+        let text = "*OOOOO---OO-*O--O*******O*O**O*-OOO*O*--OO*O*OO--*O*O*--*******- X;".replace('*', "X");
+        session.set_game(parse_game(&text).unwrap().unwrap());
+        session.change_limits(|limits| limits.depth = Depth(1));
+        assert_eq!((session.search_within(session.limits()).exact, session.search().exact), (false, true));
+    }
+
+    #[test]
+    fn a_forced_pass_takes_no_time() {
+        let model = model();
+        let mut session = Session::new(&model, TIMED, &NEVER);
+        play(&mut session, "d3c3e6d2d1e1b2c1");
+        let result = session.search();
+        assert_eq!((result.best_move, result.depth, result.stopped), (None, Depth(1), false));
     }
 }

@@ -264,7 +264,8 @@ impl Terminal<'_> {
         let all = if text.is_empty() { format!("{}\n", levels_text()) } else { String::new() };
         if !text.is_empty() {
             self.level = text.parse()?;
-            self.session.set_limits(self.level.advice());
+            let advice = self.level.advice();
+            self.session.change_limits(|limits| *limits = advice);
         }
         let Level { name, depth, exact_empties, .. } = self.level;
         Ok(format!("{all}{name}: {} moves ahead, exact from {exact_empties}", depth.0))
@@ -293,6 +294,9 @@ impl Terminal<'_> {
 
     fn save(&mut self, path: &Path, overwrite: bool) -> Answer {
         let text = game_text(self.session.game());
+        if text.is_empty() {
+            return Err("there is no move to save yet".to_owned());
+        }
         let file = OutputFile::check(path, GAME_FILE, overwrite, "save!")
             .and_then(|_| OutputFile::open(path, GAME_FILE, overwrite));
         file.and_then(|file| file.write(|writer| writeln!(writer, "{text}"))).map_err(|error| in_one_line(&error))?;
@@ -395,6 +399,7 @@ mod tests {
             ("f5 d6", "f5 stands alone"),
             ("h d6", "h stands alone"),
             ("save", "save needs a file"),
+            ("save /dev/null/game", "there is no move to save yet"),
             ("setup", "setup needs moves or a board"),
             ("\u{1b}[31mmischief and more", "unknown command: [31mmisc... (try help)"),
         ] {

@@ -103,9 +103,9 @@ pub(in crate::cli) struct ImportArguments {
     /// With --label-depth: the model that searches [default: champion, else builtin:champion]
     #[arg(long, value_name = "MODEL", requires = "label_depth")]
     pub(in crate::cli) model: Option<String>,
-    /// The registry for version ids and `champion`
-    #[arg(long, value_name = "REG", default_value = "models/default")]
-    pub(in crate::cli) models: PathBuf,
+    /// The registry for version ids and `champion` [default: models/default]
+    #[arg(long, value_name = "REG")]
+    pub(in crate::cli) models: Option<PathBuf>,
 }
 
 /// A share as people write it: `1%` or `0.01`.

@@ -40,9 +40,9 @@ pub(in crate::cli) struct ModelArguments {
     /// The model [default: champion, else builtin:champion]
     #[arg(long, value_name = "MODEL")]
     pub(in crate::cli) model: Option<String>,
-    /// The registry for version ids and `champion`
-    #[arg(long, value_name = "REG", default_value = "models/default")]
-    pub(in crate::cli) models: PathBuf,
+    /// The registry for version ids and `champion` [default: models/default]
+    #[arg(long, value_name = "REG")]
+    pub(in crate::cli) models: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

@@ -55,7 +55,7 @@ pub(in crate::cli) fn invocation(
 }
 
 /// An error unless the registry that a command names exists; one that it does not name need not exist yet.
-pub(in crate::cli) fn check_registry(named: Option<&Path>) -> Result<(), ArtifactError> {
+fn check_registry(named: Option<&Path>) -> Result<(), ArtifactError> {
     match named.map_or(Ok(()), check_folder) {
         Err(ArtifactError::Missing { path }) => {
             let reason = "it does not exist\nname the registry of a run, such as models/default";
@@ -63,6 +63,17 @@ pub(in crate::cli) fn check_registry(named: Option<&Path>) -> Result<(), Artifac
         }
         other => other,
     }
+}
+
+/// The registry of a command without a run that names none.
+pub(in crate::cli) fn default_registry() -> PathBuf {
+    "models/default".into()
+}
+
+/// The registry that a command without a run names, which must exist, else the default one.
+pub(in crate::cli) fn named_registry(named: Option<&Path>) -> Result<PathBuf, ArtifactError> {
+    check_registry(named)?;
+    Ok(named.map_or_else(default_registry, Path::to_owned))
 }
 
 /// The registry that a command names, else that of the run.

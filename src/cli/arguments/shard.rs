@@ -96,7 +96,7 @@ pub(in crate::cli) struct PlanArguments {
     /// gate: datasets whose positions must not be openings
     #[arg(long, num_args = 1.., value_name = "DATASET")]
     pub(in crate::cli) avoid: Vec<PathBuf>,
-    /// Overwrite a result of other inputs in the output folder
+    /// generate, fit-mpc, gate: overwrite a result of other inputs in the output folder
     #[arg(long, hide_short_help = true)]
     pub(in crate::cli) replace: bool,
 }

@@ -2,7 +2,7 @@
 
 use super::kind_word;
 use crate::artifact::DatasetEntry;
-use crate::cli::output::{narrow_table, print, print_json, terminal_width, thousands};
+use crate::cli::output::{narrow_table, terminal_width, thousands};
 use crate::cli::session::Session;
 use crate::pipeline::train::task::TrainMetrics;
 use crate::run::log::utc;
@@ -24,9 +24,6 @@ const DISPENSABLE: [usize; 8] = [9, 10, 3, 4, 1, 5, 2, 8];
 
 pub(super) fn list(session: &Session, models: &Path, datasets: &Path) -> anyhow::Result<()> {
     let list = ModelList::read(models, datasets)?;
-    if session.json {
-        return print_json(&json_of(&list));
-    }
     let is_listed =
         |standing: &&Standing| list.versions.iter().any(|version| version.document.content == standing.content);
     let unlisted = list.ladder.iter().filter(|standing| !is_listed(standing)).map(unlisted_row);
@@ -34,7 +31,7 @@ pub(super) fn list(session: &Session, models: &Path, datasets: &Path) -> anyhow:
     let errors = error_words(list.versions.iter().filter_map(|version| version.training.as_ref()));
     let notes = format!("{errors}; Elo on the ladder of all gates, with its 95 % interval");
     let table = narrow_table(HEAD, rows, terminal_width(stdout()), &DISPENSABLE);
-    Ok(print(&format!("{table}\n{notes}"))?)
+    session.answer(&json_of(&list), &format!("{table}\n{notes}"))
 }
 
 fn json_of(list: &ModelList) -> Value {

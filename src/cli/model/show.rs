@@ -4,7 +4,7 @@ use super::kind_word;
 use crate::artifact::model::reference::load_model;
 use crate::artifact::{LoadedModel, Registry};
 use crate::cli::model_errors::{error_table, training_lines};
-use crate::cli::output::{counted, print, print_json, thousands};
+use crate::cli::output::{counted, thousands};
 use crate::cli::session::Session;
 use crate::run::folders::RunGate;
 use crate::run::models::changes::Changes;
@@ -24,16 +24,13 @@ pub(super) fn show(
     let history = ModelHistory::read(&model, &documents, models, datasets)?;
     let other = against.map(|other| load_model(other, models)).transpose()?;
     let changes = other.map(|other| Changes::new(&model, &other, &documents));
-    if session.json {
-        return print_json(&json_of(&model, &history, changes.as_ref()));
-    }
     let mut rows = rows_of(&model, &history);
     rows.extend(changes.iter().flat_map(changes_rows));
     if let Some(training) = &history.training {
         rows.push(error_table(training));
         rows.extend(training_lines(training));
     }
-    Ok(print(&rows.join("\n"))?)
+    session.answer(&json_of(&model, &history, changes.as_ref()), &rows.join("\n"))
 }
 
 fn json_of(model: &LoadedModel, history: &ModelHistory, changes: Option<&Changes>) -> Value {

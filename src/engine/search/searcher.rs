@@ -111,8 +111,7 @@ impl<'m> Searcher<'m> {
             let passed = position.pass();
             if passed.legal_moves() == 0 {
                 let (score, depth) = (position.final_discs().into(), Depth(position.empties()));
-                let (exact, complete, line) = (true, true, Vec::new());
-                return SearchResult { score, best_move: None, depth, exact, nodes: 1, line, complete, stopped: false };
+                return SearchResult::finished(score, None, depth, true, 1);
             }
             let result = self.search(passed, limits);
             return SearchResult { score: -result.score, best_move: None, nodes: result.nodes + 1, ..result };
