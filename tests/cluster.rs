@@ -5,6 +5,7 @@
 #[path = "support/workspace.rs"]
 mod workspace;
 
+use renma::artifact::FolderLock;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::process::Command;
@@ -107,17 +108,27 @@ fn a_shard_that_prints_its_report_tells_its_processor_time() {
 
 #[test]
 fn the_log_of_a_run_has_the_processor_time_of_its_shards() {
-    let workspace = Workspace::new();
-    workspace.config("run", "smoke", &[("run.generations", "1")]);
-    let on = format!("{RENMA} --threads 1 shard run {{plan}} {{shard}} --json");
-    let options = ["run", "--config", "configs/run.toml", "--on", &on, "--workers", "3"];
-    let outcome: Outcome = workspace.command(&options).output().unwrap().into();
-    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
-    let log = std::fs::read_to_string(workspace.path("models/run/run.log")).unwrap();
-    let calls: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let of_shards = |call: &&Value| call["stage"] == "generate" && call["threads"] == 3;
-    let call = calls.iter().find(of_shards).unwrap_or_else(|| panic!("{log}"));
-    assert!(call["outcome"] == "done" && 0.0 < call["cpu_seconds"].as_f64().unwrap(), "{log}");
+    // Shards that print no report leave it unknown.
+    for (json, threads) in [(" --json", 3), ("", 0)] {
+        let workspace = Workspace::new();
+        workspace.config("run", "smoke", &[("run.generations", "1")]);
+        let on = format!("{RENMA} --threads 1 shard run {{plan}} {{shard}}{json}");
+        let options = ["run", "--config", "configs/run.toml", "--on", &on, "--workers", "3"];
+        let outcome: Outcome = workspace.command(&options).output().unwrap().into();
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        let log = std::fs::read_to_string(workspace.path("models/run/run.log")).unwrap();
+        let calls: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let plays = || calls.iter().filter(|call| call["stage"] == "generate" && call["outcome"] == "done");
+        let call = plays().find(|call| call["threads"] == threads).unwrap_or_else(|| panic!("{log}"));
+        assert_eq!(0.0 < call["cpu_seconds"].as_f64().unwrap(), threads == 3, "{log}");
+        let figures: Value =
+            serde_json::from_str(&workspace.done("status --config configs/run.toml --format bmf")).unwrap();
+        assert_eq!(figures["run"]["cpu-seconds"].is_null(), threads == 0, "{figures}");
+        // The games were played by one call and checked by another.
+        let seconds: f64 = plays().map(|call| call["seconds"].as_f64().unwrap()).sum();
+        let speed = figures["run"]["games-per-second"]["value"].as_f64().unwrap();
+        assert!(plays().count() == 2 && (speed * seconds - 60.0).abs() < 1e-6, "{speed}: {log}");
+    }
 }
 
 #[test]
@@ -174,6 +185,21 @@ fn a_killed_driver_resumes_and_a_second_one_is_told_of_the_first() {
     let report: Value = serde_json::from_str(&outcome.stdout).unwrap();
     assert!(report["ran"].as_u64().unwrap() <= 4, "{report}");
     check_finished(&workspace);
+}
+
+#[test]
+fn a_plan_that_is_driven_is_not_replaced() {
+    let workspace = planned();
+    let plan = || std::fs::read(workspace.path("plan.json")).unwrap();
+    let (before, driven) = (plan(), FolderLock::take_named(workspace.root(), ".plan.json.lock").unwrap());
+    let model = "--model builtin:square-weights --output shards";
+    let other = format!("shard plan plan.json --force --config configs/run.toml {model} --shards 3");
+    let outcome = workspace.run(&other);
+    assert_eq!(outcome.code, Some(75), "{}", outcome.stderr);
+    assert!(plan() == before && outcome.stderr.contains(".plan.json.lock is in use"), "{}", outcome.stderr);
+    drop(driven);
+    workspace.done(&other);
+    assert!(plan() != before);
 }
 
 #[test]

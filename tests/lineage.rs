@@ -6,13 +6,17 @@
 #[path = "support/workspace.rs"]
 mod workspace;
 
-use renma::artifact::ChampionFile;
 use renma::artifact::dataset::verdict::read_verdict;
 use renma::artifact::seal::{read_sealed, write_sealed};
+use renma::artifact::{ChampionFile, Registry};
+use renma::config::{LoadedConfig, load_config};
+use renma::run::gc::collect;
+use renma::run::lineage::{Change, Lineage};
+use renma::run::next::Generations;
 use renma::run::standings::standings;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use workspace::{Outcome, Workspace, check_same, copy_folder, files, pipeline, pipeline_from, start_pipeline};
 
@@ -93,6 +97,12 @@ fn bytes_in(folder: &Path) -> u64 {
 fn champion(workspace: &Workspace) -> Option<String> {
     let file = ChampionFile::read(&workspace.path("models/run")).unwrap();
     file.champion().map(|promotion| promotion.id.to_string())
+}
+
+/// The config of the run, its models and its datasets.
+fn opened(workspace: &Workspace, config: &str) -> (LoadedConfig, Registry, PathBuf) {
+    let config = load_config(&workspace.path(config)).unwrap();
+    (config, Registry::new(&workspace.path("models/run")), workspace.path("datasets/run"))
 }
 
 #[test]
@@ -306,6 +316,14 @@ fn after_every_fifth_generation_the_champion_plays_a_former_one() {
     let drift = folders("drift");
     std::fs::rename(&drift, workspace.path("aside")).unwrap();
     let ladder = standings(&workspace.path("datasets/run")).unwrap();
+    // As if its promotion had been taken back and gc had removed it.
+    let (loaded, registry, datasets) = opened(&workspace, &config);
+    let mut lineage = Lineage::read(&loaded, &registry, &datasets).unwrap();
+    lineage.closed.generation = 5;
+    let players = lineage.file.generations.iter_mut().map(|entry| &mut entry.player);
+    players.filter(|player| player.content == verdict.baseline.content).for_each(|gone| gone.name = "v0999".to_owned());
+    let (next, _) = lineage.preview_next(Change::Refuse, Generations::Last(5)).unwrap();
+    assert_ne!(next.veteran.as_deref(), Some("v0999"), "a version that is gone was to play");
     std::fs::rename(workspace.path("aside"), &drift).unwrap();
     let elo =
         |content: &str| ladder.iter().find(|standing| standing.content.to_string() == content).unwrap().rating.elo;
@@ -369,6 +387,42 @@ fn a_restart_makes_again_what_it_removes_and_refuses_what_is_not_there() {
         data.iter().filter(|(name, _)| name.contains("selfplay")).map(|(_, bytes)| bytes.clone()).collect()
     };
     assert!(played(&data(&workspace)) == played(&before), "the second generation was not made again");
+}
+
+#[test]
+fn the_plan_of_a_restart_makes_its_generation_with_the_changed_config() {
+    let workspace = copy_of_run();
+    let config = tiny(&workspace, "run", &[("train.epochs", "3")]);
+    let plan = workspace.done(&format!("run --config {config} --restart 2 --dry-run --json"));
+    let plan: Value = serde_json::from_str(&plan).unwrap();
+    let line = plan["commands"][0]["line"].as_str().unwrap();
+    assert!(line.contains(&format!("--config {config}")), "{line}");
+}
+
+#[test]
+fn a_promotion_while_a_run_is_cleared_away_stands() {
+    let workspace = copy_of_run();
+    let other = tiny(&workspace, "other", &[("train.epochs", "3")]);
+    let data = "datasets/run/selfplay/generation=0001";
+    assert_eq!(workspace.done(&format!("train --config {other} --dataset {data} --models models/run")), "v0005");
+    let config = tiny(&workspace, "run", &[("run.keep_generations", "1")]);
+    let (loaded, registry, datasets) = opened(&workspace, &config);
+    let lineage = Lineage::read(&loaded, &registry, &datasets).unwrap();
+    workspace.done("promote v0005 --models models/run");
+    assert_eq!(collect(&lineage).unwrap().closed.generation, 1);
+    assert!(workspace.path("models/run/v0005").exists(), "the champion was removed");
+}
+
+#[test]
+fn a_promotion_while_a_run_is_restarted_stands() {
+    let workspace = copy_of_run();
+    workspace.done("promote v0004 --models models/run");
+    let config = tiny(&workspace, "run", &[]);
+    let (loaded, registry, datasets) = opened(&workspace, &config);
+    let mut lineage = Lineage::read(&loaded, &registry, &datasets).unwrap();
+    let promote = "promote v0001 --models models/run";
+    lineage.begin_next(Change::Restart(2), Generations::Last(1), |_| drop(workspace.done(promote))).unwrap();
+    assert_eq!(champion(&workspace).as_deref(), Some("v0001"));
 }
 
 #[test]
@@ -493,6 +547,7 @@ fn a_bad_config_is_refused_before_anything_is_written() {
         ("--config", "a value is required for '--config"),
         ("--config=", "a value is required for '--config"),
         ("--generations few", "invalid value 'few' for '--generations"),
+        ("--generations +4294967295", "a number of generations up to 100000"),
         ("--restart 0", "invalid value '0' for '--restart"),
         ("--frobnicate", "unexpected argument '--frobnicate'"),
         ("again", "unexpected argument 'again'"),

@@ -246,6 +246,25 @@ fn fewer_shards_than_parts_keep_the_rounds_apart() {
     check_same_stage(&workspace, "local", "shared");
 }
 
+#[test]
+fn damage_to_an_input_is_blamed_on_no_worker() {
+    let workspace = Workspace::new();
+    let options = training(&workspace);
+    workspace.done(&format!("shard plan plan.json --stage train {options} --models shared --shards 4"));
+    run_needed(&workspace, "plan.json", "");
+    let line = |shard: usize| format!("{{\"shard\":{shard},\"worker\":\"w\",\"code\":0}}\n");
+    workspace.write("plan.json.workers.jsonl", (0..18).map(line).collect::<String>());
+    let part = workspace.path("data/positions/part-00000.parquet");
+    let mut bytes = std::fs::read(&part).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&part, bytes).unwrap();
+    let outcome = workspace.run("shard finish plan.json");
+    assert_eq!(outcome.code, Some(65), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("data/positions/part-00000.parquet"), "{}", outcome.stderr);
+    assert!(!outcome.stderr.contains("made it"), "{}", outcome.stderr);
+}
+
 /// Changes the rows of a part and writes it as sound as before.
 fn falsify<R: TableRow>(table: &Table, path: &Path, change: impl Fn(&mut R)) {
     falsify_all(table, path, |rows: &mut Vec<R>| rows.iter_mut().for_each(&change));

@@ -4,11 +4,14 @@ use super::drive::{Event, Runner};
 use super::inputs::text_of;
 use super::runs::Ended;
 use crate::artifact::ArtifactError;
+use crate::exit_code;
 use crate::pipeline::{Context, StageError};
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
 use std::collections::VecDeque;
 use std::fs::File;
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -24,6 +27,9 @@ const END_MAX: usize = 4000;
 /// How long commands have to end after SIGTERM: this many times this long.
 const WAITS: u32 = 100;
 const WAIT: Duration = Duration::from_millis(50);
+
+/// What the system says while it has no room for another process or file.
+const NO_ROOM: [Errno; 6] = [Errno::AGAIN, Errno::DQUOT, Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOSPC];
 
 /// The words of a command that runs a shard of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,9 +125,7 @@ impl<'a> CommandRunner<'a> {
     }
 
     fn start(&self, shard: usize) -> Result<Running, StageError> {
-        let failed = |source: std::io::Error| {
-            StageError::Setting(format!("cannot start `{}` for shard {shard}: {source}", self.line.words[0]))
-        };
+        let failed = |source: io::Error| cannot_start(&self.line.words[0], shard, &source);
         // A file takes all that a command and its own children write; a pipe would wait for the last of them.
         let (stdout, stderr) = (tempfile::tempfile().map_err(failed)?, tempfile::tempfile().map_err(failed)?);
         let mut command = self.line.command(shard);
@@ -144,12 +148,10 @@ impl Runner for CommandRunner<'_> {
 
     fn wait(&mut self, longest: Duration) -> Result<Vec<Event>, StageError> {
         let mut events = Vec::new();
-        for mut running in std::mem::take(&mut self.running) {
+        for place in (0..self.running.len()).rev() {
             let failed = |source| ArtifactError::io("wait for", Path::new(&self.line.words[0]), source);
-            let Some(status) = running.child.try_wait().map_err(failed)? else {
-                self.running.push(running);
-                continue;
-            };
+            let Some(status) = self.running[place].child.try_wait().map_err(failed)? else { continue };
+            let running = self.running.swap_remove(place);
             events.push(Event::Ended(Ended {
                 shard: running.shard,
                 seconds: Some(self.context.host.seconds() - running.began),
@@ -188,6 +190,17 @@ impl Drop for CommandRunner<'_> {
     }
 }
 
+/// Why a command does not start: it is wrong, or there is no room for it now.
+fn cannot_start(program: &str, shard: usize, source: &io::Error) -> StageError {
+    let text = format!("cannot start `{program}` for shard {shard}: {source}");
+    match Errno::from_io_error(source) {
+        Some(errno) if NO_ROOM.contains(&errno) => {
+            StageError::Elsewhere { text: format!("{text}\nrepeat the command to resume"), code: exit_code::TRY_AGAIN }
+        }
+        _ => StageError::Setting(text),
+    }
+}
+
 /// Sends a signal to a child and everything that it started in its group.
 pub(super) fn signal_group(child: &Child, signal: Signal) {
     if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
@@ -218,6 +231,33 @@ pub(super) fn end_of(output: &File) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pipeline::fixtures::Nobody;
+    use rustix::process::{WaitOptions, kill_process, test_kill_process, waitpid};
+    use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn a_command_that_cannot_be_waited_for_leaves_no_other_behind() {
+        let stop = AtomicBool::new(false);
+        let context = Context { threads: 1, stop: &stop, budget_spent: &stop, progress: &Nobody, host: &Nobody };
+        let line = CommandLine { words: ["sleep", "600"].map(str::to_owned).to_vec() };
+        let mut runner = CommandRunner::new(line, 2, context);
+        (0..2).for_each(|shard| runner.submit(shard).unwrap());
+        runner.wait(Duration::ZERO).unwrap();
+        let [first, second] = [0, 1].map(|place| Pid::from_child(&runner.running[place].child));
+        // As if another part of the process had waited for it.
+        kill_process(first, Signal::KILL).unwrap();
+        waitpid(Some(first), WaitOptions::empty()).unwrap();
+        runner.wait(Duration::ZERO).unwrap_err();
+        drop(runner);
+        test_kill_process(second).unwrap_err();
+    }
+
+    #[test]
+    fn a_command_without_room_may_start_later_and_a_missing_one_never_does() {
+        let code = |errno: Errno| cannot_start("renma", 3, &io::Error::from(errno)).exit_code();
+        assert_eq!(NO_ROOM.map(code), [75; 6]);
+        assert_eq!([Errno::NOENT, Errno::ACCESS, Errno::NOEXEC, Errno::TOOBIG].map(code), [2; 4]);
+    }
 
     #[test]
     fn a_command_is_split_as_by_a_shell_and_filled_in_word_by_word() {

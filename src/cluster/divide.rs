@@ -1,6 +1,7 @@
 //! Writing plans: into how many shards a stage is cut, unless there is a plan of it already. Enough for several workers, and few
 //! enough that each takes minutes.
 
+use super::drive::lock_plan;
 use super::plan::Plan;
 use super::runs::log_path;
 use crate::artifact::publish::remove_file;
@@ -33,7 +34,7 @@ const TRIAL_SECONDS: f64 = 2.0;
 ///
 /// # Errors
 ///
-/// Inputs that cannot be used, and the errors of `write`.
+/// Inputs that cannot be used, another plan there that a process drives, and the errors of `write`.
 pub fn divide<E: From<StageError>>(
     task: &StageTask<'_>,
     path: &Path,
@@ -51,6 +52,7 @@ pub fn divide<E: From<StageError>>(
     };
     let plan = plan.cut(task, count);
     if found.as_ref() != Some(&plan) {
+        let _lock = Plan::read(path).is_ok().then(|| lock_plan(path)).transpose().map_err(StageError::from)?;
         if !write(&plan)? {
             return Ok(None);
         }

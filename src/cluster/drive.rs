@@ -25,7 +25,7 @@ const SEEN_AFTER: &[f64] = &[1.0, 4.0, 16.0, 60.0];
 const SETTLE_TICKS: u64 = 20;
 
 /// Of a match, how many batches beyond the last look at the score are wanted at once, at least.
-const AHEAD_MIN: usize = 32;
+pub(super) const AHEAD_MIN: usize = 32;
 
 /// What a runner reports.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

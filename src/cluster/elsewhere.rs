@@ -2,7 +2,7 @@
 
 use super::command::{CommandLine, CommandRunner};
 use super::dask::{DaskRunner, Scheduler};
-use super::drive::{DriveReport, Runner, drive, lock_plan};
+use super::drive::{AHEAD_MIN, DriveReport, Runner, drive, lock_plan};
 use super::plan::LoadedPlan;
 use crate::pipeline::{Context, StageError};
 
@@ -39,9 +39,9 @@ impl Elsewhere {
     /// As [`drive`], and a plan that another process drives.
     pub fn drive(&self, plan: &LoadedPlan<'_>, context: Context<'_>) -> Result<DriveReport, StageError> {
         let _lock = lock_plan(plan.path)?;
-        let now = plan.progress(1, context)?;
-        if now.complete {
-            return Ok(DriveReport { shards: now.shards, ..DriveReport::default() });
+        let first = plan.progress(AHEAD_MIN, context)?;
+        if first.complete {
+            return Ok(DriveReport { shards: first.shards, ..DriveReport::default() });
         }
         let mut runner: Box<dyn Runner + '_> = match self {
             Self::Command(line, room) => Box::new(CommandRunner::new(line.of_plan(plan.path)?, *room, context)),
@@ -49,6 +49,8 @@ impl Elsewhere {
                 Box::new(DaskRunner::start(plan.path, scheduler.as_ref(), *workers, context)?)
             }
         };
-        drive(plan.path, &plan.plan.shard_weights(), &mut *runner, |ahead| plan.progress(ahead, context), context)
+        let mut first = Some(first);
+        let look = |ahead| first.take().map_or_else(|| plan.progress(ahead, context), Ok);
+        drive(plan.path, &plan.plan.shard_weights(), &mut *runner, look, context)
     }
 }

@@ -97,6 +97,11 @@ impl Plan {
         self.shards.iter().map(|pieces| weights[pieces.clone()].iter().sum()).collect()
     }
 
+    /// The folder that its shards write to.
+    pub(super) fn output(&self) -> &Path {
+        self.stage.output()
+    }
+
     /// Checks everything that can be checked without the inputs, as if a person had typed it.
     fn check(&self) -> Result<(), String> {
         self.stage.check()?;

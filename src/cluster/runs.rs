@@ -64,7 +64,9 @@ pub fn name_makers(mut error: StageError, plan: &Path) -> StageError {
     };
     match &mut error {
         StageError::Artifact(ArtifactError::Damaged { path, reason }) => name(path, reason),
-        StageError::FalseParts { parts, .. } => parts.iter_mut().for_each(|(path, reason)| name(path, reason)),
+        StageError::FalseParts { folder, parts } => {
+            parts.iter_mut().for_each(|(path, reason)| name(&folder.join(path), reason));
+        }
         _ => (),
     }
     error
@@ -74,7 +76,12 @@ pub fn name_makers(mut error: StageError, plan: &Path) -> StageError {
 /// cannot be read, or if the file is not from one of its shards.
 fn maker_of(plan: &Path, file: &Path) -> Option<String> {
     let piece = file.file_stem()?.to_str()?.strip_prefix("part-")?.parse().ok()?;
-    let shard = Plan::read(plan).ok()?.shards.iter().position(|pieces| pieces.contains(&piece))?;
+    let loaded = Plan::read(plan).ok()?;
+    // Its inputs have parts too.
+    if !file.canonicalize().ok()?.starts_with(loaded.output().canonicalize().ok()?) {
+        return None;
+    }
+    let shard = loaded.shards.iter().position(|pieces| pieces.contains(&piece))?;
     let bytes = read_bounded(&log_path(plan), SIZE_MAX).ok()?;
     let text = String::from_utf8_lossy(&bytes);
     // A loss of power may leave a torn line.

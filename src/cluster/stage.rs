@@ -136,16 +136,19 @@ impl StagePlan {
         PartRange::all(games, piece_games).iter().map(|range| range.count).collect()
     }
 
+    /// The folder that its shards write to.
+    pub(super) fn output(&self) -> &Path {
+        match self {
+            Self::Generate { output, .. } | Self::FitMpc { output, .. } | Self::Gate { output, .. } => output,
+            Self::Train { registry, .. } => registry,
+        }
+    }
+
     /// Checks everything that can be checked without the inputs, as if a person had typed it.
     pub(super) fn check(&self) -> Result<(), String> {
+        check_output(self.output())?;
         match self {
-            Self::Generate { output, .. } | Self::Gate { output, .. } => check_output(output)?,
-            Self::Train { registry, .. } => check_output(registry)?,
-            Self::FitMpc { registry, output, .. } => {
-                [registry, output].into_iter().try_for_each(|to| check_output(to))?;
-            }
-        }
-        match self {
+            Self::FitMpc { registry, .. } => check_output(registry),
             Self::Generate { config, book, .. } if config.openings.book().is_some() == book.is_empty() => {
                 Err("its book is not the one that its config asks for".into())
             }

@@ -53,7 +53,8 @@ impl Run<'_> {
             let drive = || place.drive(plan, self.context);
             self.journal.call(task.stage().name(), Some(generation), drive, |report| CallEnd {
                 is_skipped: report.ran == 0,
-                work: Some((report.cpu_seconds.unwrap_or(0.0), report.workers)),
+                // A command that prints no report leaves its processor time unknown: no thread counts then.
+                work: Some(report.cpu_seconds.map_or((0.0, 0), |seconds| (seconds, report.workers))),
                 ..CallEnd::default()
             })?;
             (self.tell)(Event::Checked(plan.check(None, self.context)?));

@@ -3,7 +3,7 @@
 use super::StageError;
 use crate::artifact::model::champion::Promotion;
 use crate::artifact::model::reference::ModelPlace;
-use crate::artifact::publish::exists;
+use crate::artifact::publish::{check_folder, exists};
 use crate::artifact::{
     ArtifactError, ChampionFile, FolderLock, LoadedModel, Registry, Verdict, VerdictFile, VersionId,
 };
@@ -59,6 +59,8 @@ pub fn promote(
         }
     }
     let _lock = FolderLock::take(folder)?;
+    // While this waited for the lock, gc may have removed it.
+    check_folder(&registry.folder_of(id))?;
     let mut file = ChampionFile::read(folder)?;
     let before = file.champion().map(|promotion| promotion.id);
     let gate = verdict.map(|verdict| verdict.step);

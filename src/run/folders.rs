@@ -7,6 +7,9 @@ use crate::artifact::{ArtifactError, ContentHash, Manifest, ModelDocument, Table
 use crate::pipeline::stage::Stage;
 use std::path::{Path, PathBuf};
 
+/// A run has no more generations, as the key `run.generations` says.
+pub const GENERATIONS_MAX: u32 = 100_000;
+
 /// The folder of the plans of a run, beside its datasets.
 const PLANS: &str = "plans";
 
@@ -80,7 +83,8 @@ pub fn generations_in(folder: &Path) -> Result<Vec<u32>, ArtifactError> {
     let mut generations = Vec::new();
     for entry in entries_in(folder)? {
         let number = entry.name.to_str().and_then(|name| name.strip_prefix("generation=")?.parse().ok());
-        generations.extend(number.filter(|&number| in_generation(folder, number).ends_with(&entry.name)));
+        let has_form = |number: &u32| in_generation(folder, *number).ends_with(&entry.name);
+        generations.extend(number.filter(|number| (1..=GENERATIONS_MAX).contains(number) && has_form(number)));
     }
     generations.sort_unstable();
     Ok(generations)
@@ -166,16 +170,25 @@ pub fn recipe_of(folder: &Path) -> Result<Option<ContentHash>, ArtifactError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::RunConfig;
+    use crate::pipeline::keys::{ConfigTable, Takes};
     use std::fs;
 
     #[test]
     fn only_folders_of_the_exact_form_are_generations() {
         let datasets = tempfile::tempdir().unwrap();
-        for name in ["generation=0002", "generation=0001", "generation=12", "generation=00003", "other"] {
-            fs::create_dir_all(datasets.path().join("gate").join(name)).unwrap();
+        for name in ["0002", "0001", "12", "00003", "0000", "100000", "100001", "4294967295"] {
+            fs::create_dir_all(datasets.path().join(format!("gate/generation={name}"))).unwrap();
         }
-        assert_eq!(generations(datasets.path(), Stage::Gate).unwrap(), [1, 2]);
+        fs::create_dir(datasets.path().join("gate/other")).unwrap();
+        assert_eq!(generations(datasets.path(), Stage::Gate).unwrap(), [1, 2, GENERATIONS_MAX]);
         assert!(generations(datasets.path(), Stage::FitMpc).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_config_and_a_folder_may_have_the_same_numbers_of_generations() {
+        let key = RunConfig::KEYS.iter().find(|key| key.name == "generations").unwrap();
+        assert!(matches!(key.takes, Takes::Whole(1, most) if most == i64::from(GENERATIONS_MAX)), "{key:?}");
     }
 
     #[test]

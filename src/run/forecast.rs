@@ -2,7 +2,7 @@
 
 use super::folders::generation_folder;
 use super::lineage::Lineage;
-use super::log::{CallOutcome, CallRecord};
+use super::log::{CallOutcome, CallRecord, calls_by_generation};
 use super::tasks::TRAIN_MEMORY;
 use crate::artifact::model::reference::load_model;
 use crate::artifact::publish::{bytes_in, is_folder};
@@ -16,7 +16,6 @@ use crate::pipeline::train::shards::visits_of_parts;
 use crate::pipeline::{Context, StageError};
 use serde::Serialize;
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
@@ -85,7 +84,7 @@ impl Forecast {
         let (seconds, is_minimum) = match recent_seconds(calls, next) {
             _ if generations == 0 => (0.0, false),
             Some(seconds) => (seconds * f64::from(generations), false),
-            None => Trial { config, context }.seconds(lineage, next, last)?,
+            None => seconds_by_trial(lineage, (next, last), context)?,
         };
         Ok(Self {
             generations,
@@ -128,24 +127,13 @@ fn added(config: &LoadedConfig, next: u32, last: u32) -> u32 {
     if last < next { 0 } else { (kept(last - 1) + 1).saturating_sub(kept(next - 1)) }
 }
 
-/// The mean seconds of the latest generations that all stages of the log have made, if there are any before the next one.
+/// The mean seconds of the latest generations before the next one that a gate has judged, if there are any.
 pub fn recent_seconds(calls: &[CallRecord], next: u32) -> Option<f64> {
-    let mut seconds: BTreeMap<u32, f64> = BTreeMap::new();
-    let mut judged = Vec::new();
-    for call in calls.iter().filter(|call| call.outcome != CallOutcome::Skipped) {
-        let Some(generation) = call.generation.filter(|&generation| generation < next) else { continue };
-        *seconds.entry(generation).or_default() += call.seconds;
-        if call.stage == Stage::Gate.name() && call.outcome == CallOutcome::Done {
-            judged.push(generation);
-        }
-    }
-    let recent: Vec<f64> = seconds
-        .iter()
-        .rev()
-        .filter(|(generation, _)| judged.contains(generation))
-        .take(RECENT)
-        .map(|(_, seconds)| *seconds)
-        .collect();
+    let made = calls_by_generation(calls);
+    let is_judging = |call: &&CallRecord| call.stage == Stage::Gate.name() && call.outcome == CallOutcome::Done;
+    let judged = made.range(..next).rev().filter(|(_, calls)| calls.iter().any(is_judging));
+    let seconds = judged.map(|(_, calls)| calls.iter().map(|call| call.seconds).sum::<f64>());
+    let recent: Vec<f64> = seconds.take(RECENT).collect();
     (!recent.is_empty()).then(|| recent.iter().sum::<f64>() / recent.len() as f64)
 }
 
@@ -176,62 +164,55 @@ fn usual_player(first: LoadedModel, next: u32, last: u32) -> LoadedModel {
     if next < last && first.model.mpc.is_empty() { LoadedModel::builtin(Builtin::Champion) } else { first }
 }
 
-/// Times games where no generation has been timed.
-struct Trial<'a> {
-    config: &'a LoadedConfig,
-    context: Context<'a>,
+/// Seconds of the generations up to the last one where none has been timed, and whether they are a minimum.
+fn seconds_by_trial(
+    lineage: &Lineage<'_>,
+    (next, last): (u32, u32),
+    context: Context<'_>,
+) -> Result<(f64, bool), StageError> {
+    let first = load_model(&lineage.player(next)?.name, lineage.registry.folder())?;
+    let (game_seconds, is_minimum) = game_seconds(&lineage.config, &usual_player(first, next, last), context)?;
+    Ok((stage_seconds(&lineage.config, (next, last), game_seconds, context.threads), is_minimum))
 }
 
-impl Trial<'_> {
-    /// Seconds of the generations up to the last one, and whether they are a minimum.
-    fn seconds(&self, lineage: &Lineage<'_>, next: u32, last: u32) -> Result<(f64, bool), StageError> {
-        let first = load_model(&lineage.player(next)?.name, lineage.registry.folder())?;
-        let (game_seconds, is_minimum) = self.game_seconds(&usual_player(first, next, last))?;
-        let seconds = (next..=last).map(|generation| self.generation_seconds(generation, game_seconds));
-        Ok((seconds.sum(), is_minimum))
-    }
+/// Core seconds of a game, and whether that is a minimum.
+fn game_seconds(loaded: &LoadedConfig, model: &LoadedModel, context: Context<'_>) -> Result<(f64, bool), StageError> {
+    let (config, book, output) = (&loaded.config, loaded.book.as_deref(), Path::new(""));
+    let task = GenerateTask { config: &config.generate, book, seed: config.run.seed, generation: 1, model, output };
+    let (began, most) = (context.host.seconds(), config.generate.games.div_ceil(TRIAL_SHARE));
+    let games = Cell::new(0_u64);
+    let is_enough = || {
+        games.set(games.get() + 1);
+        most <= games.get() || TRIAL_SECONDS <= context.host.seconds() - began
+    };
+    let is_minimum = match play_until(task, is_enough, context) {
+        Ok(_) => false,
+        Err(StageError::Interrupted) => games.get() == 0,
+        Err(error) => return Err(error),
+    };
+    Ok(((context.host.seconds() - began) / games.get().max(1) as f64, is_minimum))
+}
 
-    /// Core seconds of a game, and whether that is a minimum.
-    fn game_seconds(&self, model: &LoadedModel) -> Result<(f64, bool), StageError> {
-        let config = &self.config.config;
-        let task = GenerateTask {
-            config: &config.generate,
-            book: self.config.book.as_deref(),
-            seed: config.run.seed,
-            generation: 1,
-            model,
-            output: Path::new(""),
-        };
-        let (began, most) = (self.context.host.seconds(), config.generate.games.div_ceil(TRIAL_SHARE));
-        let games = Cell::new(0_u64);
-        let is_enough = || {
-            games.set(games.get() + 1);
-            most <= games.get() || TRIAL_SECONDS <= self.context.host.seconds() - began
-        };
-        let is_minimum = match play_until(task, is_enough, self.context) {
-            Ok(_) => false,
-            Err(StageError::Interrupted) => games.get() == 0,
-            Err(error) => return Err(error),
-        };
-        Ok(((self.context.host.seconds() - began) / games.get().max(1) as f64, is_minimum))
-    }
-
-    /// Seconds of all stages of a generation on the threads at hand.
-    fn generation_seconds(&self, generation: u32, game_seconds: f64) -> f64 {
-        let config = &self.config.config;
-        let games = config.generate.games;
-        let rows = games.saturating_mul(POSITIONS_PER_GAME).saturating_mul(config.run.window.min(generation).into());
-        let visits: u64 = visits_of_parts(&self.config.features, &config.train, rows).iter().sum();
-        let sample = SAMPLE_SECONDS * libm::pow(BRANCHING, f64::from(config.fit_mpc.depth_max) - 12.0);
-        let judged = match config.gate.mode {
-            GateMode::Games { .. } => config.gate.games,
-            GateMode::Sprt { .. } => config.gate.games.min(GATE_GAMES),
-        };
-        let core_seconds = (games + judged) as f64 * game_seconds
+/// Seconds of all stages of the generations up to the last one, on this number of threads.
+fn stage_seconds(loaded: &LoadedConfig, (next, last): (u32, u32), game_seconds: f64, threads: usize) -> f64 {
+    let config = &loaded.config;
+    let (games, window) = (config.generate.games, config.run.window);
+    let sample = SAMPLE_SECONDS * libm::pow(BRANCHING, f64::from(config.fit_mpc.depth_max) - 12.0);
+    let judged = match config.gate.mode {
+        GateMode::Games { .. } => config.gate.games,
+        GateMode::Sprt { .. } => config.gate.games.min(GATE_GAMES),
+    };
+    let of_generation = |generation: u32| {
+        let rows = games.saturating_mul(POSITIONS_PER_GAME).saturating_mul(window.min(generation).into());
+        let visits: u64 = visits_of_parts(&loaded.features, &config.train, rows).iter().sum();
+        (games + judged) as f64 * game_seconds
             + visits as f64 / VISITS_PER_SECOND
-            + config.fit_mpc.games as f64 * sample;
-        core_seconds / self.context.threads as f64
-    }
+            + config.fit_mpc.games as f64 * sample
+    };
+    // Once the window is full, all generations take the same time.
+    let full = window.clamp(next, last);
+    let core_seconds = (next..full).map(of_generation).sum::<f64>() + f64::from(last + 1 - full) * of_generation(full);
+    core_seconds / threads as f64
 }
 
 /// The bytes that are free where a folder is or will be.
@@ -332,6 +313,11 @@ mod tests {
         assert_eq!(recent_seconds(&calls, 2), Some(106.0));
         assert_eq!(recent_seconds(&calls, 6), Some(26.0));
         assert_eq!(recent_seconds(&calls, 1), None);
+        // The fourth is made again.
+        calls.push(call("generate", 4, CallOutcome::Done, 5.0));
+        assert_eq!(recent_seconds(&calls, 5), Some((106.0 + 16.0 + 26.0) / 3.0));
+        calls.push(call("gate", 4, CallOutcome::Done, 1.0));
+        assert_eq!(recent_seconds(&calls, 5), Some((6.0 + 26.0 + 16.0) / 3.0));
     }
 
     #[test]
@@ -345,7 +331,7 @@ mod tests {
             let config = config(&[("generate", "games", games.into()), ("generate", "part_games", games.into())]);
             let (clock, stop) = (Clock::default(), AtomicBool::new(is_stopped));
             let context = Context { threads: 1, stop: &stop, budget_spent: &stop, progress: &Nobody, host: &clock };
-            assert_eq!(Trial { config: &config, context }.game_seconds(&weak).unwrap(), expected, "{games}");
+            assert_eq!(game_seconds(&config, &weak, context).unwrap(), expected, "{games}");
         }
     }
 
@@ -361,8 +347,6 @@ mod tests {
 
     #[test]
     fn a_generation_takes_its_games_its_visits_and_its_samples() {
-        let (clock, stop) = (Clock::default(), AtomicBool::new(false));
-        let context = Context { threads: 4, stop: &stop, budget_spent: &stop, progress: &Nobody, host: &clock };
         let config = |gate_mode: &str, gate_games: u64| {
             let nelo = |value: f64| if gate_mode == "sprt" { value.into() } else { Value::Null };
             config(&[
@@ -376,8 +360,6 @@ mod tests {
                 ("gate", "games", gate_games.into()),
             ])
         };
-        let seconds =
-            |config: &LoadedConfig, generation, game| Trial { config, context }.generation_seconds(generation, game);
         for (mode, games, judged) in [("games", 400, 400.0), ("sprt", 400, 200.0), ("sprt", 100, 100.0)] {
             let config = config(mode, games);
             for (generation, datasets) in [(1, 1), (2, 2), (9, 3)] {
@@ -386,11 +368,21 @@ mod tests {
                 let samples = 100.0 * 2.6 * 2.2;
                 for game in [0.0, 0.5] {
                     let expected = ((1000.0 + judged) * game + visits as f64 / 2e6 + samples) / 4.0;
-                    let found = seconds(&config, generation, game);
+                    let found = stage_seconds(&config, (generation, generation), game, 4);
                     assert!((found - expected).abs() < 1e-9 * expected, "{mode} {generation}: {found}, not {expected}");
                 }
             }
         }
         assert_eq!(bytes_of(1000, 10, 500), 50_000);
+    }
+
+    #[test]
+    fn generations_take_the_sum_of_their_times() {
+        let config = config(&[("run", "window", 3.into())]);
+        for (next, last) in [(1, 1), (1, 2), (1, 3), (1, 9), (2, 9), (3, 9), (5, 9), (9, 9)] {
+            let expected: f64 = (next..=last).map(|one| stage_seconds(&config, (one, one), 0.5, 1)).sum();
+            let found = stage_seconds(&config, (next, last), 0.5, 1);
+            assert!((found - expected).abs() < 1e-9 * expected, "{next} to {last}: {found}, not {expected}");
+        }
     }
 }

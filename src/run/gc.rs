@@ -11,7 +11,8 @@ use super::yardstick::measured;
 use crate::artifact::publish::temporary::sweep_tree;
 use crate::artifact::publish::{bytes_in, is_folder, is_link, remove_folder};
 use crate::artifact::{
-    ArtifactError, ClosedFile, ContentHash, FolderLock, LOCK_NAME, ModelDocument, ModelName, ModelReference, Registry,
+    ArtifactError, ChampionFile, ClosedFile, ContentHash, FolderLock, LOCK_NAME, ModelDocument, ModelName,
+    ModelReference, Registry,
 };
 use crate::pipeline::StageError;
 use crate::pipeline::stage::Stage;
@@ -52,8 +53,12 @@ impl GcPlan {
 /// A folder that is in use ([`ArtifactError::Busy`]), a damaged document, or a system error: then nothing is certain to be
 /// unreachable.
 pub fn plan(lineage: &Lineage<'_>) -> Result<GcPlan, StageError> {
-    let documents = lineage.registry.documents()?;
     check_idle(lineage.registry, lineage.datasets)?;
+    plan_of_idle(lineage)
+}
+
+fn plan_of_idle(lineage: &Lineage<'_>) -> Result<GcPlan, StageError> {
+    let documents = lineage.registry.documents()?;
     let (mut removals, mut linked) = (Vec::new(), Vec::new());
     if lineage.config.config.run.keep_generations == 0 {
         return Ok(GcPlan { closed: lineage.closed.clone(), removals, linked });
@@ -86,7 +91,14 @@ pub fn closed_text(last: u32) -> Option<String> {
 ///
 /// As [`plan`], or a system error; what is removed stays removed.
 pub fn collect(lineage: &Lineage<'_>) -> Result<GcPlan, StageError> {
-    let (plan, registry) = (plan(lineage)?, lineage.registry.folder());
+    let registry = lineage.registry.folder();
+    check_idle(lineage.registry, lineage.datasets)?;
+    let is_removing = lineage.config.config.run.keep_generations != 0 && is_folder(registry)?;
+    // Nobody promotes a version while it is removed.
+    let lock = is_removing.then(|| FolderLock::take(registry)).transpose()?;
+    // Another may have been promoted by hand since the run was read.
+    let lineage = &Lineage { champions: ChampionFile::read(registry)?, ..lineage.clone() };
+    let plan = plan_of_idle(lineage)?;
     for root in [registry, lineage.datasets] {
         if !is_behind_link(root, root)? {
             sweep_tree(root)?;
@@ -95,10 +107,9 @@ pub fn collect(lineage: &Lineage<'_>) -> Result<GcPlan, StageError> {
     if !is_behind_link(registry, registry)? {
         remove_published(lineage.registry)?;
     }
-    if lineage.config.config.run.keep_generations == 0 || !is_folder(registry)? {
+    if lock.is_none() {
         return Ok(plan);
     }
-    let _lock = FolderLock::take(registry)?;
     if lineage.closed != plan.closed {
         plan.closed.write(registry)?;
     }

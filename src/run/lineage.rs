@@ -72,14 +72,12 @@ pub enum Change {
 }
 
 /// A run with its record.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Lineage<'a> {
     /// The user's config, with the run's own values where a default has moved since.
     pub config: LoadedConfig,
     /// The defaults that have moved since the run recorded them.
     pub moved_defaults: Vec<String>,
-    /// The user's config as the file is read today.
-    pub given: &'a LoadedConfig,
     /// The run's models.
     pub registry: &'a Registry,
     /// The run's datasets.
@@ -112,7 +110,7 @@ impl<'a> Lineage<'a> {
     /// # Errors
     ///
     /// A damaged document.
-    pub fn read(given: &'a LoadedConfig, registry: &'a Registry, datasets: &'a Path) -> Result<Self, StageError> {
+    pub fn read(given: &LoadedConfig, registry: &'a Registry, datasets: &'a Path) -> Result<Self, StageError> {
         let folder = registry.folder();
         let file: LineageFile = read_versioned_or_default::<LineageFormat, _>(&folder.join(NAME))?;
         let (config, moved_defaults) = match file.configs.last() {
@@ -124,7 +122,6 @@ impl<'a> Lineage<'a> {
         Ok(Self {
             config,
             moved_defaults,
-            given,
             registry,
             datasets,
             file,
@@ -267,7 +264,9 @@ impl<'a> Lineage<'a> {
     /// Uses a different config from the next generation on; one that has begun keeps its config.
     fn change_config(&mut self, change: Change, next: u32) -> Result<(), StageError> {
         let ours = ConfigEntry::new(next, &self.config);
-        let has_begun = self.file.player_of(next).is_some() || next <= self.begun()?;
+        // What a restart removes has not begun, even in a preview, where it is still there.
+        let is_kept = self.restart_from(change).is_none_or(|from| next < from);
+        let has_begun = self.file.player_of(next).is_some() || (is_kept && next <= self.begun()?);
         let begun = has_begun && self.file.config_of(next).is_some_and(ConfigEntry::has_algorithms_of_today);
         let from = if begun { next + 1 } else { next };
         let before = self.file.config_of(from - 1);
@@ -283,6 +282,12 @@ impl<'a> Lineage<'a> {
         Ok(())
     }
 
+    /// Where a restart begins, if one is asked for or was interrupted.
+    pub(super) fn restart_from(&self, change: Change) -> Option<u32> {
+        let asked = if let Change::Restart(from) = change { Some(from) } else { None };
+        asked.into_iter().chain(self.file.restart).min()
+    }
+
     fn refusal(&self, finished: u32) -> StageError {
         let generations = match finished {
             1 => "generation 1 is".to_owned(),
@@ -295,19 +300,5 @@ impl<'a> Lineage<'a> {
             self.config.name,
             self.changes().join("; ")
         ))
-    }
-
-    /// Records the player of a generation, if there is none yet.
-    ///
-    /// # Errors
-    ///
-    /// A start that cannot be loaded.
-    pub fn open_generation(&mut self, generation: u32) -> Result<Player, StageError> {
-        let player = self.player(generation)?;
-        if self.file.player_of(generation).is_none() {
-            self.file.generations.push(GenerationEntry { generation, player: player.clone() });
-            self.file.generations.sort_by_key(|entry| entry.generation);
-        }
-        Ok(player)
     }
 }

@@ -49,7 +49,7 @@ pub struct CallRecord {
     pub seconds: f64,
     /// Processor seconds of all its threads.
     pub cpu_seconds: f64,
-    /// The number of its threads, if it has any to itself.
+    /// The number of its threads; 0 or none if their processor seconds are not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<usize>,
     /// The version that it made or found, if it is a stage that makes one.
@@ -85,6 +85,21 @@ pub fn read_calls(registry: &Path) -> Result<Vec<CallRecord>, ArtifactError> {
     Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
 }
 
+/// The calls that did work, by generation; of a generation that was made again, those of its last try.
+pub fn calls_by_generation<'c>(calls: impl IntoIterator<Item = &'c CallRecord>) -> BTreeMap<u32, Vec<&'c CallRecord>> {
+    let mut found: BTreeMap<u32, Vec<&CallRecord>> = BTreeMap::new();
+    for call in calls.into_iter().filter(|call| call.outcome != CallOutcome::Skipped) {
+        let Some(generation) = call.generation else { continue };
+        let made = found.entry(generation).or_default();
+        // Self-play after another stage makes the generation again.
+        if call.stage == Stage::Generate.name() && made.last().is_some_and(|last| last.stage != call.stage) {
+            made.clear();
+        }
+        made.push(call);
+    }
+    found
+}
+
 /// The speed of self-play in one generation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PlaySpeed {
@@ -99,14 +114,13 @@ pub struct PlaySpeed {
 impl PlaySpeed {
     /// That of a generation with this number of games; `None` if the log does not say when they were finished.
     pub fn of(calls: &[CallRecord], generation: u32, games: u64) -> Option<Self> {
-        let is_its = |call: &&CallRecord| call.stage == Stage::Generate.name() && call.generation == Some(generation);
-        let calls: Vec<&CallRecord> =
-            calls.iter().filter(is_its).filter(|call| call.outcome != CallOutcome::Skipped).collect();
-        // A generation that was made again has several finished calls: the last finished the games that exist.
-        let mut tries = calls.split_inclusive(|call| call.outcome == CallOutcome::Done);
-        let last = tries.rfind(|calls| calls.last().is_some_and(|call| call.outcome == CallOutcome::Done))?;
-        let seconds: f64 = last.iter().map(|call| call.seconds).sum();
-        (0.0 < seconds).then(|| Self { generation, seconds, games_per_second: games as f64 / seconds })
+        let mut calls = calls_by_generation(calls.iter().filter(|call| call.generation == Some(generation)));
+        let mut plays = calls.remove(&generation)?;
+        plays.retain(|call| call.stage == Stage::Generate.name());
+        // Games that shards made have two finished calls: one ran the shards, and one checked what they made.
+        let is_finished = plays.iter().any(|call| call.outcome == CallOutcome::Done);
+        let seconds: f64 = plays.iter().map(|call| call.seconds).sum();
+        (is_finished && 0.0 < seconds).then(|| Self { generation, seconds, games_per_second: games as f64 / seconds })
     }
 }
 
@@ -208,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn the_calls_that_made_the_games_count_and_no_others() {
+    fn the_calls_that_made_a_generation_as_it_is_count_and_no_others() {
         use CallOutcome::{Done, Failed, Skipped, Stopped};
         let call = |stage: &str, generation, outcome, seconds| CallRecord {
             generation: Some(generation),
@@ -216,18 +230,22 @@ mod tests {
         };
         let mut calls = vec![
             call("generate", 1, Done, 50.0), // before a restart
-            call("generate", 1, Stopped, 3.0),
+            call("train", 1, Done, 80.0),
             call("generate", 2, Done, 70.0),
-            call("train", 1, Done, 90.0),
             call("generate", 1, Failed, 1.0),
-            call("generate", 1, Done, 6.0),
+            call("generate", 1, Stopped, 3.0),
+            call("generate", 1, Done, 4.0), // its shards
             call("generate", 1, Skipped, 0.5),
+            call("generate", 1, Done, 2.0),
+            call("train", 1, Done, 90.0),
         ];
         let speed = PlaySpeed::of(&calls, 1, 200).unwrap();
         assert_eq!((speed.generation, speed.seconds, speed.games_per_second), (1, 10.0, 20.0));
         assert_eq!(PlaySpeed::of(&calls, 3, 200), None);
+        let seconds: f64 = calls_by_generation(&calls)[&1].iter().map(|call| call.seconds).sum();
+        assert_eq!(seconds, 100.0);
         calls.push(call("generate", 1, Stopped, 4.0));
-        assert_eq!(PlaySpeed::of(&calls, 1, 200), Some(speed), "a call that finished nothing since");
+        assert_eq!(PlaySpeed::of(&calls, 1, 200), None, "games that are being made again");
         assert_eq!(PlaySpeed::of(&[call("generate", 4, Done, 0.0)], 4, 200), None, "games in no time");
     }
 
@@ -239,6 +257,7 @@ mod tests {
             call("train", CallOutcome::Failed, [10.0, 5.0], Some(1)),
             call("train", CallOutcome::Skipped, [100.0, 1.0], Some(4)),
             call("gate", CallOutcome::Done, [100.0, 1.0], None),
+            call("gate", CallOutcome::Done, [100.0, 0.0], Some(0)),
         ];
         let run = RunEfficiency::of(&calls).unwrap();
         assert_eq!((run.all.cpu_seconds, run.all.thread_seconds), (45.0, 70.0));

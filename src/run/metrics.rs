@@ -1,6 +1,6 @@
 //! The figures of a run that tools draw as trends, in the formats that they read.
 
-use super::log::{CallOutcome, CallRecord, PlaySpeed};
+use super::log::{CallRecord, PlaySpeed, calls_by_generation};
 use super::status::RunStatus;
 use crate::statistics::ladder::Rating;
 use serde_json::{Map, Value, json};
@@ -44,10 +44,10 @@ pub fn metrics(status: &RunStatus, calls: &[CallRecord]) -> Vec<Metric> {
     });
     let newest = status.generations.iter().rev().map(|generation| &generation.line).find(|line| line.verdict.is_some());
     let speed = newest.and_then(|line| PlaySpeed::of(calls, line.generation, line.games?));
-    let worked = newest.map(|line| line.generation).into_iter().flat_map(|generation| {
-        calls.iter().filter(move |call| call.generation == Some(generation) && call.outcome != CallOutcome::Skipped)
-    });
-    let cpu_seconds = worked.map(|call| call.cpu_seconds).reduce(|sum, seconds| sum + seconds);
+    let made = newest.and_then(|line| calls_by_generation(calls).remove(&line.generation));
+    let is_known = |call: &&CallRecord| call.threads.is_some_and(|threads| 0 < threads);
+    let cpu_seconds =
+        made.filter(|made| made.iter().all(is_known)).map(|made| made.iter().map(|call| call.cpu_seconds).sum());
     let exact = |value: Option<f64>| value.map(|value| (value, None));
     let between = |found: Option<[f64; 3]>| found.map(|[value, low, high]| (value, Some([low, high])));
     let (elo, mae) = (newest.and_then(|line| line.elo), newest.and_then(|line| line.exact_mae));

@@ -1,13 +1,14 @@
 //! What the next generation of a run needs: its number, its config, who plays it, and the datasets it trains on.
 
-use super::folders::{DatasetFolder, generation_folder};
-use super::lineage::{Change, Lineage, Player};
+use super::folders::{DatasetFolder, GENERATIONS_MAX, generation_folder};
+use super::lineage::{Change, GenerationEntry, Lineage, Player};
 use super::restart::Loss;
 use super::standings::standings;
 use super::state::{State, run_steps};
 use super::tasks::GenerationTasks;
-use crate::artifact::Verdict;
+use crate::artifact::model::reference::load_model;
 use crate::artifact::publish::exists;
+use crate::artifact::{ArtifactError, Verdict};
 use crate::pipeline::StageError;
 
 /// The generations that one call of `renma run` makes.
@@ -36,11 +37,12 @@ impl std::str::FromStr for Generations {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let found = match text.strip_prefix('+') {
-            Some(number) => number.parse().map(Self::More),
-            None => text.parse().map(Self::Last),
-        };
-        found.map_err(|_| "expected a number of generations, or + and a number".to_owned())
+        let number = text.strip_prefix('+').unwrap_or(text).parse::<u32>();
+        match number.ok().filter(|number| *number <= GENERATIONS_MAX) {
+            Some(number) if text.starts_with('+') => Ok(Self::More(number)),
+            Some(number) => Ok(Self::Last(number)),
+            None => Err(format!("expected a number of generations up to {GENERATIONS_MAX}, or + and a number")),
+        }
     }
 }
 
@@ -94,8 +96,10 @@ impl Lineage<'_> {
         self.write()?;
         let next = self.coming()?;
         let last = self.last(generations, begun, next);
-        if next <= last {
-            self.open_generation(next)?;
+        if next <= last && self.file.player_of(next).is_none() {
+            let player = self.player(next)?;
+            self.file.generations.push(GenerationEntry { generation: next, player });
+            self.file.generations.sort_by_key(|entry| entry.generation);
             self.write()?;
         }
         self.next(next, last)
@@ -140,15 +144,9 @@ impl Lineage<'_> {
         Ok(begun)
     }
 
-    /// Where a restart begins, if one is asked for or was interrupted.
-    fn restart_from(&self, change: Change) -> Option<u32> {
-        let asked = if let Change::Restart(from) = change { Some(from) } else { None };
-        asked.into_iter().chain(self.file.restart).min()
-    }
-
     /// The last generation of a call of which `next` is the first.
     pub fn last(&self, generations: Generations, begun: u32, next: u32) -> u32 {
-        generations.last(self.config.config.run.generations.max(begun), next)
+        generations.last(self.config.config.run.generations.max(begun), next).min(GENERATIONS_MAX)
     }
 
     /// The next generation, unless a finished stage was made from other inputs.
@@ -199,7 +197,12 @@ impl Lineage<'_> {
         let champion = self.player(finished + 1)?;
         let Some(best) = elo(&champion) else { return Ok(None) };
         let is_near = |player: &&Player| elo(player).is_some_and(|elo| best - elo <= DRIFT_ELO_MAX);
-        let oldest = self.file.generations.iter().map(|entry| &entry.player).find(is_near);
-        Ok(oldest.filter(|oldest| oldest.content != champion.content).map(|oldest| oldest.name.clone()))
+        // gc may have removed a version whose promotion was taken back.
+        let is_there = |player: &&Player| {
+            !matches!(load_model(&player.name, self.registry.folder()), Err(ArtifactError::Missing { .. }))
+        };
+        let near = self.file.generations.iter().map(|entry| &entry.player).filter(is_near);
+        let oldest = near.take_while(|player| player.content != champion.content).find(is_there);
+        Ok(oldest.map(|oldest| oldest.name.clone()))
     }
 }

@@ -3,9 +3,9 @@
 use super::folders::{DatasetFolder, generation_folder, generation_of, generations};
 use super::gc::{check_idle, closed_text};
 use super::lineage::Lineage;
-use super::log::read_calls;
+use super::log::{calls_by_generation, read_calls};
 use crate::artifact::publish::remove_folder;
-use crate::artifact::{ContentHash, Manifest};
+use crate::artifact::{ChampionFile, ContentHash, FolderLock, Manifest};
 use crate::pipeline::StageError;
 use crate::pipeline::stage::Stage;
 use serde::Serialize;
@@ -67,7 +67,8 @@ impl Lineage<'_> {
             }
         }
         let calls = read_calls(self.registry.folder())?;
-        let lost = calls.iter().filter(|call| call.generation.is_some_and(|generation| from <= generation));
+        let calls = calls_by_generation(&calls);
+        let lost = calls.range(from..).flat_map(|(_, calls)| calls);
         loss.cpu_hours = lost.map(|call| call.cpu_seconds).sum::<f64>() / 3600.0;
         Ok((!loss.folders.is_empty()).then_some(loss))
     }
@@ -80,6 +81,9 @@ impl Lineage<'_> {
     /// A stage at work, or a system error; the next call resumes where this one stopped.
     pub(super) fn restart(&mut self, from: u32, loss: Option<Loss>) -> Result<(), StageError> {
         check_idle(self.registry, self.datasets)?;
+        let _lock = FolderLock::take(self.registry.folder())?;
+        // It may have been promoted by hand since the run was read.
+        self.champions = ChampionFile::read(self.registry.folder())?;
         self.file.restart = Some(from);
         let champions = self.champions.clone();
         self.forget(from, loss.as_ref());

@@ -4,9 +4,8 @@ use super::config_entry::ConfigEntry;
 use super::folders::{generation_folder, recipe_of};
 use super::lineage::{Lineage, Player};
 use super::tasks::GenerationTasks;
-use crate::artifact::dataset::folder::part_path;
+use crate::artifact::dataset::folder::part_indices;
 use crate::artifact::model::reference::load_model;
-use crate::artifact::publish::exists;
 use crate::artifact::{
     ArtifactError, ContentHash, Dataset, DatasetKind, FolderLock, LoadedModel, Manifest, ModelDocument, Step,
 };
@@ -305,10 +304,8 @@ impl Walk<'_> {
     /// How many parts of its dataset a stage has made, if there are any.
     fn parts(task: &StageTask<'_>) -> Result<Option<PartCount>, ArtifactError> {
         let Some((table, dataset)) = task.stage().tables().last().zip(task.dataset()) else { return Ok(None) };
-        let mut done = 0;
-        for part in 0..dataset.parts as usize {
-            done += u64::from(exists(&part_path(dataset.folder, table, part))?);
-        }
+        let parts = part_indices(dataset.folder, table)?.into_iter();
+        let done = parts.filter(|&part| (part as u64) < dataset.parts).count() as u64;
         Ok((0 < done).then_some(PartCount { done, asked: dataset.parts }))
     }
 

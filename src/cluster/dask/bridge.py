@@ -211,7 +211,8 @@ class Bridge:
                 self.places.update(dict.fromkeys(self.open.keys() & shards, worker))
                 running += min(len(shards), self.workers.get(worker, 0))
             for shard, allowed in [*self.allowed.items()]:
-                if self.workers.keys().isdisjoint(allowed):
+                # Another shard of the list may end meanwhile.
+                if self.workers.keys().isdisjoint(allowed) and shard in self.open:
                     await self.open[shard].cancel()
             emit("workers", count=sum(self.workers.values()), running=running)
             self.submit()

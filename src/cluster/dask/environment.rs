@@ -4,6 +4,7 @@
 use crate::artifact::publish::temporary::sweep;
 use crate::artifact::publish::{exists, publish_bytes, remove_folder};
 use crate::artifact::{ArtifactError, ContentHash, PendingFolder};
+use crate::cluster::command::end_of;
 use crate::cluster::drive::tell;
 use crate::pipeline::{Context, StageError};
 use std::ffi::{OsStr, OsString};
@@ -43,7 +44,7 @@ pub(super) fn python(context: Context<'_>) -> Result<PathBuf, StageError> {
     let base = named_python();
     let version = output(Command::new(&base).args(["-c", CHECK]), context)?;
     let version = version.map_err(|reason| unusable(&base, &reason, REMEDY))?;
-    let hash = ContentHash::of(format!("{REQUIREMENTS}{}", String::from_utf8_lossy(&version)).as_bytes());
+    let hash = ContentHash::of(format!("{REQUIREMENTS}{version}\n").as_bytes());
     let (cache, name) = (cache_folder()?, format!("dask-{}", hash.short()));
     let python = |folder: &Path| folder.join("bin/python");
     let folder = cache.join(&name);
@@ -78,28 +79,50 @@ fn cache_folder() -> Result<PathBuf, StageError> {
     Ok(cache.join("renma"))
 }
 
-/// What a command prints, or why it failed; an interruption ends it.
-fn output(command: &mut Command, context: Context<'_>) -> Result<Result<Vec<u8>, String>, StageError> {
-    let mut child = match command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn() {
+/// The last lines that a command prints, or why it failed; an interruption ends it.
+fn output(command: &mut Command, context: Context<'_>) -> Result<Result<String, String>, StageError> {
+    let failed = |source| ArtifactError::io("run", Path::new("python3"), source);
+    // A command that says much would wait for the reader of a pipe.
+    let (stdout, stderr) = (tempfile::tempfile().map_err(failed)?, tempfile::tempfile().map_err(failed)?);
+    command.stdin(Stdio::null()).stdout(stdout.try_clone().map_err(failed)?);
+    let mut child = match command.stderr(stderr.try_clone().map_err(failed)?).spawn() {
         Ok(child) => child,
         Err(error) => return Ok(Err(error.to_string())),
     };
-    let failed = |source| ArtifactError::io("wait for", Path::new("python3"), source);
-    while child.try_wait().map_err(failed)?.is_none() {
+    let status = loop {
+        if let Some(status) = child.try_wait().map_err(failed)? {
+            break status;
+        }
         if let Err(error) = context.check() {
             child.kill().and_then(|()| child.wait()).map_err(failed)?;
             return Err(error);
         }
         std::thread::sleep(Duration::from_millis(50));
+    };
+    if status.success() {
+        return Ok(Ok(end_of(&stdout)));
     }
-    let output = child.wait_with_output().map_err(failed)?;
-    if output.status.success() {
-        return Ok(Ok(output.stdout));
-    }
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    Ok(Err(stderr.trim().lines().last().unwrap_or("it ended without a word").to_owned()))
+    Ok(Err(end_of(&stderr).lines().last().unwrap_or("it ended without a word").to_owned()))
 }
 
 fn unusable(python: &OsStr, reason: &str, remedy: &str) -> StageError {
     StageError::Setting(format!("cannot use {}: {reason}\n{remedy}", python.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::fixtures::Nobody;
+    use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn a_command_that_says_much_is_heard_to_its_end() {
+        let stop = AtomicBool::new(false);
+        let context = Context { threads: 1, stop: &stop, budget_spent: &stop, progress: &Nobody, host: &Nobody };
+        for (code, expected) in [(0, Ok("done")), (3, Err("said"))] {
+            let script = format!("head -c 200000 /dev/zero; echo; echo done; echo said >&2; exit {code}");
+            let found = output(Command::new("sh").args(["-c", &script]), context).unwrap();
+            assert_eq!(found, expected.map(str::to_owned).map_err(str::to_owned));
+        }
+    }
 }

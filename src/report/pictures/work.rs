@@ -21,16 +21,9 @@ fn throughput(sheet: &mut Sheet<'_>) {
     let latest = facts.speeds[facts.speeds.len() - 1];
     let speeds = facts.speeds.iter();
     let points: Vec<[f64; 2]> = speeds.map(|speed| [f64::from(speed.generation), speed.games_per_second]).collect();
-    let figure = Figure {
-        title: "Throughput",
-        sentence: format!(
-            "Generation {} played {} games per second.",
-            latest.generation,
-            number(latest.games_per_second, 0)
-        ),
-        source: sheet.invocation.model_file("run.log"),
-        command: sheet.invocation.run_command(&facts.run, "status --json"),
-    };
+    let speed = number(latest.games_per_second, 0);
+    let sentence = format!("Generation {} played {speed} games per second.", latest.generation);
+    let figure = of_log(sheet, "Throughput", sentence, "status --json");
     let x = Axis::generations(first.generation, latest.generation);
     let y = Axis::real("self-play, games per second", from_zero(points.iter().map(|point| point[1])));
     let tip = |[x, y]: [f64; 2]| format!("generation {x}: {} games per second", number(y, 1));
@@ -42,22 +35,20 @@ fn stages(sheet: &mut Sheet<'_>, run: &RunEfficiency) {
     // The moments that promotions take are no share of the whole.
     let stages = run.stages.iter().filter(|(_, found)| 0.002 * run.all.cpu_seconds < found.cpu_seconds);
     let busy = stages.clone().map(|(name, Efficiency { efficiency, .. })| (name, *efficiency, percent(*efficiency)));
-    let figure = Figure {
-        title: "Efficiency",
-        sentence: format!("All threads together were busy for {} of their time.", percent(run.all.efficiency)),
-        source: sheet.invocation.model_file("run.log"),
-        command: sheet.invocation.run_command(&sheet.facts.run, "status"),
-    };
+    let sentence = format!("All threads together were busy for {} of their time.", percent(run.all.efficiency));
+    let figure = of_log(sheet, "Efficiency", sentence, "status");
     sheet.bars(&figure, busy);
     let most = run.stages.values().map(|stage| stage.cpu_seconds).fold(0.0, f64::max);
     let cost = stages.map(|(name, found)| (name, found.cpu_seconds / most, cpu_text(found.cpu_seconds, most)));
-    let figure = Figure {
-        title: "Processor time",
-        sentence: format!("{} by all stages.", cpu_text(run.all.cpu_seconds, run.all.cpu_seconds)),
-        source: sheet.invocation.model_file("run.log"),
-        command: sheet.invocation.run_command(&sheet.facts.run, "status --json"),
-    };
+    let sentence = format!("{} by all stages.", cpu_text(run.all.cpu_seconds, run.all.cpu_seconds));
+    let figure = of_log(sheet, "Processor time", sentence, "status --json");
     sheet.bars(&figure, cost);
+}
+
+/// A figure of what run.log says, which a command prints.
+fn of_log(sheet: &Sheet<'_>, title: &'static str, sentence: String, command: &str) -> Figure {
+    let source = sheet.invocation.model_file("run.log");
+    Figure { title, sentence, source, command: sheet.invocation.run_command(&sheet.facts.run, command) }
 }
 
 /// A processor time in the unit for times up to `most`: hours, unless that is a small part of one.
