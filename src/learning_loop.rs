@@ -168,7 +168,7 @@ impl Run<'_> {
     /// Makes an accepted candidate champion.
     fn promote(&self, candidate: &LoadedModel, verdict: &VerdictFile) -> Result<(), StageError> {
         let work = || promote(candidate, self.task.registry, Some(verdict));
-        let report = self.journal.call("promote", None, work, |report| CallEnd {
+        let report = self.journal.call(("promote", false), None, work, |report| CallEnd {
             id: report.champion.map(|id| id.to_string()),
             is_skipped: report.skipped,
             ..CallEnd::default()
@@ -199,7 +199,7 @@ impl Run<'_> {
         if next.keep == 0 {
             return Ok(());
         }
-        let plan = collect(&self.lineage()?)?;
+        let plan = collect(self.lineage()?)?;
         if !plan.removals.is_empty() {
             (self.tell)(Event::Collected(&plan));
         }

@@ -560,8 +560,13 @@ fn a_footer_that_counts_other_rows_than_there_are_is_an_error() {
     }
     assert_eq!(POSITIONS.decode(Path::new("part"), with_row_count(&bytes, 3).into(), 4).unwrap().num_rows(), 3);
     workspace.write("more.parquet", with_row_count(&bytes, 2));
-    let words = ["more.parquet", "record 3: there are more rows than the 2 that its footer says"];
-    check(&workspace, "dataset import more.parquet --format parquet --output out", 65, &words);
+    workspace.write("fewer.parquet", with_row_count(&bytes, 4));
+    for (name, words) in
+        [("more", "record 3: there are more rows than the 2 "), ("fewer", "record 4: there are fewer rows than the 4 ")]
+    {
+        let import = format!("dataset import {name}.parquet --format parquet --output out");
+        check(&workspace, &import, 65, &[&format!("{name}.parquet"), words]);
+    }
 }
 
 /// An unknown field of a footer may be a list of 2^31 - 1 booleans, which the parser skips one by one, reading no bytes.

@@ -285,7 +285,7 @@ fn moves_in_another_form_than_a_transcript_are_refused() {
     ];
     for (what, change) in changes {
         let workspace = copy_with("selfplay", (&GAMES, 1), change);
-        refused(&workspace, what, &["data/positions/part-00001.parquet", "game 25: its moves are not written as "]);
+        refused(&workspace, what, &["data/games/part-00001.parquet", "game 25: its moves are not written as "]);
     }
 }
 

@@ -409,7 +409,7 @@ fn a_promotion_while_a_run_is_cleared_away_stands() {
     let (loaded, registry, datasets) = opened(&workspace, &config);
     let lineage = Lineage::read(&loaded, &registry, &datasets).unwrap();
     workspace.done("promote v0005 --models models/run");
-    assert_eq!(collect(&lineage).unwrap().closed.generation, 1);
+    assert_eq!(collect(lineage).unwrap().closed.generation, 1);
     assert!(workspace.path("models/run/v0005").exists(), "the champion was removed");
 }
 

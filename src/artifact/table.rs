@@ -345,7 +345,7 @@ impl Table {
     fn open<'p>(&self, path: &'p Path, bytes: Bytes, stop: &'p AtomicBool) -> Result<Batches<'p>, ArtifactError> {
         let damaged = |reason: String| ArtifactError::damaged(path, reason);
         let size = bytes.len() as u64;
-        let (builder, sizes) = pages::open(path, bytes)?;
+        let (builder, sizes) = pages::open(path, bytes, |_| true)?;
         let metadata = builder.metadata();
         let footer = footer_of(metadata);
         let order = self.order_in(builder.schema()).map_err(damaged)?;
@@ -538,7 +538,8 @@ mod tests {
         let rows_of_batches = |texts: Vec<String>| -> Result<Vec<usize>, String> {
             let texts = StringArray::from_iter_values(texts);
             table.write(&path, &table.batch(vec![Arc::new(texts)]), &Footer::new()).unwrap();
-            let batches = table.decode_batches(&path, std::fs::read(&path).unwrap().into(), 1_000).unwrap();
+            let bytes = std::fs::read(&path).unwrap().into();
+            let batches = table.decode_batches(&path, bytes, 1_000).map_err(|error| error.to_string())?;
             batches.map(|batch| batch.map(|batch| batch.num_rows()).map_err(|error| error.to_string())).collect()
         };
         assert_eq!(rows_of_batches(vec!["x".repeat(500); 1_000]), Ok(vec![1_000]));
@@ -546,6 +547,8 @@ mod tests {
         let texts = (0..1_000).map(|row| "x".repeat(if row == 0 { 300_000 } else { 1 })).collect();
         let batches = rows_of_batches(texts).unwrap();
         assert_eq!((batches.len(), batches.iter().sum::<usize>()), (2, 1_000), "{batches:?}");
+        let error = rows_of_batches((0..1_000).map(|row| format!("{row}").repeat(1_000)).collect()).unwrap_err();
+        assert!(error.contains("unpacks to 2891276 bytes") && error.ends_with("for 1000 rows"), "{error}");
         let error = rows_of_batches(vec!["x".repeat(5_000); 1_000]).unwrap_err();
         assert!(error.ends_with("the texts of 1000 rows have 5000000 bytes"), "{error}");
     }

@@ -13,9 +13,10 @@ pub(super) fn run(session: &Session, arguments: &GcArguments) -> anyhow::Result<
     let (config, Invocation { models, datasets, .. }) = arguments.run.load()?;
     let registry = Registry::new(&models);
     let lineage = Lineage::read(&config, &registry, &datasets)?;
-    let plan = if arguments.dry_run { plan(&lineage)? } else { collect(&lineage)? };
+    let keeps_all = lineage.config.config.run.keep_generations == 0;
+    let plan = if arguments.dry_run { plan(&lineage)? } else { collect(lineage)? };
     tell(&plan, arguments.dry_run);
-    if lineage.config.config.run.keep_generations == 0 {
+    if keeps_all {
         say("gc: run.keep_generations = 0: everything stays");
     }
     let removed =

@@ -43,7 +43,7 @@ pub fn divide<E: From<StageError>>(
     context: Context<'_>,
 ) -> Result<Option<Plan>, E> {
     let plan = Plan::new(task)?;
-    let found = plan.found(path);
+    let found = plan.found(task, path);
     let count = match shards {
         Some(shards) => shards,
         // A run that resumes keeps its shards.

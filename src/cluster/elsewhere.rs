@@ -3,7 +3,8 @@
 use super::command::{CommandLine, CommandRunner};
 use super::dask::{DaskRunner, Scheduler};
 use super::drive::{AHEAD_MIN, DriveReport, Runner, drive, lock_plan};
-use super::plan::LoadedPlan;
+use super::plan::{LoadedPlan, Plan};
+use crate::exit_code;
 use crate::pipeline::{Context, StageError};
 
 /// What `--on` calls Dask.
@@ -39,6 +40,10 @@ impl Elsewhere {
     /// As [`drive`], and a plan that another process drives.
     pub fn drive(&self, plan: &LoadedPlan<'_>, context: Context<'_>) -> Result<DriveReport, StageError> {
         let _lock = lock_plan(plan.path)?;
+        if Plan::read(plan.path)? != *plan.plan {
+            let text = format!("{} was replaced before it was driven\nrepeat the command", plan.path.display());
+            return Err(StageError::Elsewhere { text, code: exit_code::TRY_AGAIN });
+        }
         let first = plan.progress(AHEAD_MIN, context)?;
         if first.complete {
             return Ok(DriveReport { shards: first.shards, ..DriveReport::default() });

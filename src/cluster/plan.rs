@@ -68,14 +68,10 @@ impl Plan {
         Ok(Self { format, algorithm, shards, recipe: task.recipe()?, seed, generation, stage })
     }
 
-    /// The plan of a task with about `shard_count` shards of whole pieces, about equal in work. None is empty or has pieces of two rounds,
-    /// so that there may be more or fewer of them.
+    /// The plan of a task with about `shard_count` shards of whole pieces, about equal in work. None is empty or has pieces of
+    /// two rounds, so that there may be more or fewer of them.
     pub fn cut(self, task: &StageTask<'_>, shard_count: usize) -> Self {
-        let weights = self.weights();
-        let rounds = match task {
-            StageTask::Train(task) => rounds(task),
-            _ => std::iter::once(0..weights.len()).collect(),
-        };
+        let (weights, rounds) = (self.weights(), self.rounds(task));
         let work =
             |pieces: &Range<usize>| weights[pieces.clone()].iter().map(|&weight| u128::from(weight)).sum::<u128>();
         let all = work(&(0..weights.len())).max(1);
@@ -84,6 +80,14 @@ impl Plan {
             cut(round, count as usize, |piece| weights[piece])
         });
         Self { shards: shards.collect(), ..self }
+    }
+
+    /// The pieces that can be made at the same time, one round after another.
+    fn rounds(&self, task: &StageTask<'_>) -> Vec<Range<usize>> {
+        match task {
+            StageTask::Train(task) => rounds(task),
+            _ => std::iter::once(0..self.weights().len()).collect(),
+        }
     }
 
     /// How much work each of its pieces is, in units of the stage.
@@ -135,10 +139,14 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The plan in a file, if it cuts this very stage, into whichever shards.
-    pub fn found(&self, path: &Path) -> Option<Self> {
+    /// The plan in a file, if it cuts this very stage, into whichever shards within its rounds.
+    pub fn found(&self, task: &StageTask<'_>, path: &Path) -> Option<Self> {
+        let rounds = self.rounds(task);
+        let is_in_one =
+            |shard: &Range<usize>| rounds.iter().any(|round| round.start <= shard.start && shard.end <= round.end);
         // A file that cannot be read is not this plan; writing the plan reports what is wrong with the path.
-        Self::read(path).ok().filter(|found| Self { shards: found.shards.clone(), ..self.clone() } == *found)
+        let found = Self::read(path).ok().filter(|found| found.shards.iter().all(is_in_one));
+        found.filter(|found| Self { shards: found.shards.clone(), ..self.clone() } == *found)
     }
 }
 

@@ -54,17 +54,18 @@ pub(super) fn log(plan: &Path, run: &Ended) -> Result<(), ArtifactError> {
     append_line(&log_path(plan), &serde_json::to_string(run).expect("a run is plain data"))
 }
 
-/// The same error; where it names files that shards of a plan made, it also says who made them.
-pub fn name_makers(mut error: StageError, plan: &Path) -> StageError {
+/// The same error; where it names files in a folder that shards of a plan made, it also says who made them.
+pub fn name_makers(mut error: StageError, plan: &Path, folder: &Path) -> StageError {
     let name = |path: &Path, reason: &mut String| {
-        if let Some(maker) = maker_of(plan, path) {
+        // Inputs have parts too.
+        if let Some(maker) = maker_of(plan, path).filter(|_| path.starts_with(folder)) {
             // The remedy, on the second line, stays last.
             reason.insert_str(reason.find('\n').unwrap_or(reason.len()), &format!("; {maker}"));
         }
     };
     match &mut error {
         StageError::Artifact(ArtifactError::Damaged { path, reason }) => name(path, reason),
-        StageError::FalseParts { folder, parts } => {
+        StageError::FalseParts { parts, .. } => {
             parts.iter_mut().for_each(|(path, reason)| name(&folder.join(path), reason));
         }
         _ => (),
@@ -76,12 +77,7 @@ pub fn name_makers(mut error: StageError, plan: &Path) -> StageError {
 /// cannot be read, or if the file is not from one of its shards.
 fn maker_of(plan: &Path, file: &Path) -> Option<String> {
     let piece = file.file_stem()?.to_str()?.strip_prefix("part-")?.parse().ok()?;
-    let loaded = Plan::read(plan).ok()?;
-    // Its inputs have parts too.
-    if !file.canonicalize().ok()?.starts_with(loaded.output().canonicalize().ok()?) {
-        return None;
-    }
-    let shard = loaded.shards.iter().position(|pieces| pieces.contains(&piece))?;
+    let shard = Plan::read(plan).ok()?.shards.iter().position(|pieces| pieces.contains(&piece))?;
     let bytes = read_bounded(&log_path(plan), SIZE_MAX).ok()?;
     let text = String::from_utf8_lossy(&bytes);
     // A loss of power may leave a torn line.

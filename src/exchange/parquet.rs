@@ -49,7 +49,7 @@ pub const PARQUET_FILE: FileKind = FileKind {
 /// A file that is not Parquet, or one without the columns.
 pub fn read_parquet(path: &Path, bytes: Vec<u8>, label: bool) -> Result<Records, ArtifactError> {
     let size = bytes.len() as u64;
-    let (builder, _) = pages::open(path, bytes.into())?;
+    let (builder, _) = pages::open(path, bytes.into(), is_column)?;
     let names: Vec<String> = builder.schema().fields().iter().map(|field| field.name().clone()).collect();
     let has = |name: &str| names.iter().any(|other| other == name);
     check_columns(has, label).map_err(|reason| ArtifactError::unfit(path, reason))?;
@@ -81,7 +81,8 @@ pub fn read_parquet(path: &Path, bytes: Vec<u8>, label: bool) -> Result<Records,
         let mut decoder = reader.take()?;
         let decoded = guarded(&path, size, move || decoder.next().transpose().map(|batch| (batch, decoder)));
         let reason = match decoded {
-            Ok((None, _)) => return None,
+            Ok((None, _)) if count == total => return None,
+            Ok((None, _)) => format!("there are fewer rows than the {total} that its footer says"),
             Ok((Some(batch), decoder)) if batch.num_rows() as u64 <= total - count => {
                 count += batch.num_rows() as u64;
                 reader = Some(decoder);

@@ -68,7 +68,7 @@ pub(super) struct CallEnd {
     pub(super) id: Option<String>,
     pub(super) is_skipped: bool,
     pub(super) code: u8,
-    /// Processor seconds and threads, where they are not those of this process.
+    /// Of shards: processor seconds and workers, if they are known.
     pub(super) work: Option<(f64, usize)>,
 }
 
@@ -108,10 +108,10 @@ impl<'a> Journal<'a> {
         }
     }
 
-    /// Runs a stage and notes how that ended; the report shows what was done before.
+    /// Runs a stage, here or its shards elsewhere, and notes how that ended; the report shows what was done before.
     pub(super) fn call<T>(
         &self,
-        stage: &'static str,
+        (stage, shards): (&'static str, bool),
         generation: Option<u32>,
         work: impl FnOnce() -> Result<T, StageError>,
         end: impl FnOnce(&T) -> CallEnd,
@@ -129,8 +129,9 @@ impl<'a> Journal<'a> {
                 code => (CallOutcome::Failed, code),
             },
         };
-        let of_process = (host.cpu_seconds() - cpu_since, self.context.threads);
-        let (cpu_seconds, threads) = end.as_ref().ok().and_then(|end| end.work).unwrap_or(of_process);
+        // Where nobody says what shards took, no thread counts.
+        let usual = if shards { (0.0, 0) } else { (host.cpu_seconds() - cpu_since, self.context.threads) };
+        let (cpu_seconds, threads) = end.as_ref().ok().and_then(|end| end.work).unwrap_or(usual);
         let record = CallRecord {
             stage: stage.to_owned(),
             generation,
@@ -140,6 +141,7 @@ impl<'a> Journal<'a> {
             seconds: host.seconds() - since,
             cpu_seconds,
             threads: Some(threads),
+            shards,
             error: end.as_ref().err().map(ToString::to_string),
             id: end.ok().and_then(|end| end.id),
         };
@@ -255,7 +257,7 @@ mod tests {
         let journal = Journal::new(&task, context);
         let panics = || -> Result<(), StageError> {
             journal.begin()?;
-            journal.call("train", Some(3), || panic!("no {} there", "weight"), |()| CallEnd::default())
+            journal.call(("train", false), Some(3), || panic!("no {} there", "weight"), |()| CallEnd::default())
         };
         let error = journal.keep(panics).unwrap_err();
         assert!(error.to_string().contains("train stopped at an error in renma: no weight there"), "{error}");

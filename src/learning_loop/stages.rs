@@ -29,7 +29,7 @@ impl Run<'_> {
     /// Makes a stage on the threads of this process, as far as its parts are not there.
     pub(super) fn make_here(&self, task: &StageTask<'_>, generation: u32) -> Result<StageReport, StageError> {
         let work = || task.make(self.context);
-        self.journal.call(task.stage().name(), Some(generation), work, |report| CallEnd {
+        self.journal.call((task.stage().name(), false), Some(generation), work, |report| CallEnd {
             id: report.version().map(str::to_owned),
             is_skipped: report.is_skipped(),
             code: super::code_of(report.verdict().map(|file| file.verdict)),
@@ -51,10 +51,9 @@ impl Run<'_> {
         divide(task, &path, None, write, self.context)?;
         with_plan(&path, |plan| {
             let drive = || place.drive(plan, self.context);
-            self.journal.call(task.stage().name(), Some(generation), drive, |report| CallEnd {
+            self.journal.call((task.stage().name(), true), Some(generation), drive, |report| CallEnd {
                 is_skipped: report.ran == 0,
-                // A command that prints no report leaves its processor time unknown: no thread counts then.
-                work: Some(report.cpu_seconds.map_or((0.0, 0), |seconds| (seconds, report.workers))),
+                work: report.cpu_seconds.map(|seconds| (seconds, report.workers)),
                 ..CallEnd::default()
             })?;
             (self.tell)(Event::Checked(plan.check(None, self.context)?));

@@ -47,10 +47,12 @@ pub(super) fn make_items<W, I: Send>(
     context: Context<'_>,
 ) -> Result<(), StageError> {
     let pool = context.pool()?;
-    // The number of the first item of each range.
-    let numbered = |next: &mut u64, range: &PartRange| Some(std::mem::replace(next, *next + range.count));
-    let begins: Vec<u64> = ranges.iter().scan(0, numbered).collect();
-    let count = ranges.iter().map(|range| range.count).sum();
+    // The number of the first item of each range, and of all items.
+    let (mut begins, mut count) = (Vec::new(), 0);
+    for range in ranges {
+        begins.push(count);
+        count += range.count;
+    }
     let (next, end, over) = (AtomicU64::new(0), AtomicU64::new(count), AtomicBool::new(false));
     let claim = || {
         let number = next.fetch_add(1, Ordering::Relaxed);
@@ -88,7 +90,8 @@ pub(super) fn make_items<W, I: Send>(
         let thread = std::thread::Builder::new().name("collector".to_owned());
         let collector = thread.spawn_scoped(scope, collect).map_err(StageError::Thread)?;
         pool.broadcast(|_| {
-            let (mut worker, _end) = (worker(), EndsIfPanicking(&over));
+            let _end = EndsIfPanicking(&over);
+            let mut worker = worker();
             while let Some((range, id)) = claim() {
                 // A stopped worker has not made its item.
                 let Ok(item) = make(&mut worker, id) else { return };

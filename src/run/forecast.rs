@@ -253,8 +253,8 @@ mod tests {
 
     fn call(stage: &str, generation: u32, outcome: CallOutcome, seconds: f64) -> CallRecord {
         let (stage, generation) = (stage.to_owned(), Some(generation));
-        let (cpu_seconds, threads, id, error) = (0.0, None, None, None);
-        CallRecord { stage, generation, outcome, code: 0, began: 0, seconds, cpu_seconds, threads, id, error }
+        let (cpu_seconds, threads, shards, id, error) = (0.0, None, false, None, None);
+        CallRecord { stage, generation, outcome, code: 0, began: 0, seconds, cpu_seconds, threads, shards, id, error }
     }
 
     #[test]

@@ -90,15 +90,15 @@ pub fn closed_text(last: u32) -> Option<String> {
 /// # Errors
 ///
 /// As [`plan`], or a system error; what is removed stays removed.
-pub fn collect(lineage: &Lineage<'_>) -> Result<GcPlan, StageError> {
+pub fn collect(mut lineage: Lineage<'_>) -> Result<GcPlan, StageError> {
     let registry = lineage.registry.folder();
     check_idle(lineage.registry, lineage.datasets)?;
     let is_removing = lineage.config.config.run.keep_generations != 0 && is_folder(registry)?;
     // Nobody promotes a version while it is removed.
     let lock = is_removing.then(|| FolderLock::take(registry)).transpose()?;
     // Another may have been promoted by hand since the run was read.
-    let lineage = &Lineage { champions: ChampionFile::read(registry)?, ..lineage.clone() };
-    let plan = plan_of_idle(lineage)?;
+    lineage.champions = ChampionFile::read(registry)?;
+    let plan = plan_of_idle(&lineage)?;
     for root in [registry, lineage.datasets] {
         if !is_behind_link(root, root)? {
             sweep_tree(root)?;

@@ -72,7 +72,7 @@ pub enum Change {
 }
 
 /// A run with its record.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Lineage<'a> {
     /// The user's config, with the run's own values where a default has moved since.
     pub config: LoadedConfig,

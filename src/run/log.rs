@@ -52,6 +52,9 @@ pub struct CallRecord {
     /// The number of its threads; 0 or none if their processor seconds are not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<usize>,
+    /// Whether it ran shards elsewhere; the call that checks what they made comes after it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shards: bool,
     /// The version that it made or found, if it is a stage that makes one.
     pub id: Option<String>,
     /// The error it met, if any.
@@ -91,8 +94,10 @@ pub fn calls_by_generation<'c>(calls: impl IntoIterator<Item = &'c CallRecord>) 
     for call in calls.into_iter().filter(|call| call.outcome != CallOutcome::Skipped) {
         let Some(generation) = call.generation else { continue };
         let made = found.entry(generation).or_default();
-        // Self-play after another stage makes the generation again.
-        if call.stage == Stage::Generate.name() && made.last().is_some_and(|last| last.stage != call.stage) {
+        // Self-play that comes after another stage, or after it was finished, makes the generation again.
+        let is_over =
+            |last: &&CallRecord| last.stage != call.stage || (last.outcome == CallOutcome::Done && !last.shards);
+        if call.stage == Stage::Generate.name() && made.last().is_some_and(is_over) {
             made.clear();
         }
         made.push(call);
@@ -114,11 +119,10 @@ pub struct PlaySpeed {
 impl PlaySpeed {
     /// That of a generation with this number of games; `None` if the log does not say when they were finished.
     pub fn of(calls: &[CallRecord], generation: u32, games: u64) -> Option<Self> {
-        let mut calls = calls_by_generation(calls.iter().filter(|call| call.generation == Some(generation)));
-        let mut plays = calls.remove(&generation)?;
+        let mut plays = calls_by_generation(calls).remove(&generation)?;
         plays.retain(|call| call.stage == Stage::Generate.name());
         // Games that shards made have two finished calls: one ran the shards, and one checked what they made.
-        let is_finished = plays.iter().any(|call| call.outcome == CallOutcome::Done);
+        let is_finished = plays.iter().any(|call| call.outcome == CallOutcome::Done && !call.shards);
         let seconds: f64 = plays.iter().map(|call| call.seconds).sum();
         (is_finished && 0.0 < seconds).then(|| Self { generation, seconds, games_per_second: games as f64 / seconds })
     }
@@ -198,6 +202,7 @@ mod tests {
             seconds: 1.5,
             cpu_seconds: 2.5,
             threads: Some(4),
+            shards: false,
             id: None,
             error: None,
         };
@@ -218,7 +223,8 @@ mod tests {
 
     fn call(stage: &str, outcome: CallOutcome, [seconds, cpu_seconds]: [f64; 2], threads: Option<usize>) -> CallRecord {
         let (stage, id, error) = (stage.to_owned(), None, None);
-        CallRecord { stage, generation: None, outcome, code: 0, began: 0, seconds, cpu_seconds, threads, id, error }
+        let (generation, code, began, shards) = (None, 0, 0, false);
+        CallRecord { stage, generation, outcome, code, began, seconds, cpu_seconds, threads, shards, id, error }
     }
 
     #[test]
@@ -230,11 +236,10 @@ mod tests {
         };
         let mut calls = vec![
             call("generate", 1, Done, 50.0), // before a restart
-            call("train", 1, Done, 80.0),
             call("generate", 2, Done, 70.0),
             call("generate", 1, Failed, 1.0),
             call("generate", 1, Stopped, 3.0),
-            call("generate", 1, Done, 4.0), // its shards
+            CallRecord { shards: true, ..call("generate", 1, Done, 4.0) },
             call("generate", 1, Skipped, 0.5),
             call("generate", 1, Done, 2.0),
             call("train", 1, Done, 90.0),

@@ -6,9 +6,8 @@ use super::restart::Loss;
 use super::standings::standings;
 use super::state::{State, run_steps};
 use super::tasks::GenerationTasks;
-use crate::artifact::model::reference::load_model;
 use crate::artifact::publish::exists;
-use crate::artifact::{ArtifactError, Verdict};
+use crate::artifact::{Verdict, VersionId};
 use crate::pipeline::StageError;
 
 /// The generations that one call of `renma run` makes.
@@ -198,11 +197,13 @@ impl Lineage<'_> {
         let Some(best) = elo(&champion) else { return Ok(None) };
         let is_near = |player: &&Player| elo(player).is_some_and(|elo| best - elo <= DRIFT_ELO_MAX);
         // gc may have removed a version whose promotion was taken back.
-        let is_there = |player: &&Player| {
-            !matches!(load_model(&player.name, self.registry.folder()), Err(ArtifactError::Missing { .. }))
-        };
         let near = self.file.generations.iter().map(|entry| &entry.player).filter(is_near);
-        let oldest = near.take_while(|player| player.content != champion.content).find(is_there);
-        Ok(oldest.map(|oldest| oldest.name.clone()))
+        for oldest in near.take_while(|player| player.content != champion.content) {
+            let id: Option<VersionId> = oldest.name.parse().ok();
+            if id.map_or(Ok(true), |id| exists(&self.registry.folder_of(id)))? {
+                return Ok(Some(oldest.name.clone()));
+            }
+        }
+        Ok(None)
     }
 }

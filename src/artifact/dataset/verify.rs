@@ -52,6 +52,11 @@ fn verify_games(
         if game.game_id != id {
             return Err(in_games(format!("game {id} is missing: {} is in its place", game.game_id)));
         }
+        if let Ok(replayed) = Game::from_transcript(&game.moves)
+            && replayed.transcript() != game.moves
+        {
+            return Err(in_games(format!("game {id}: its moves are not written as {}", replayed.transcript())));
+        }
         let count = rest.iter().take_while(|row| row.game_id == id).count();
         if count != usize::from(game.positions) {
             return Err(in_positions(format!("game {id} has {count} rows, its game says {}", game.positions)));
@@ -90,9 +95,6 @@ fn verify_lone_positions(dataset: &Dataset, index: usize, rows: &[PositionRow]) 
 /// Plays the game and compares each position with its row; an imported game may have been given up.
 fn replay(game: &GameRow, rows: &[PositionRow], kind: DatasetKind) -> Result<(), String> {
     let replayed = Game::from_transcript(&game.moves).map_err(|error| format!("moves, {error}"))?;
-    if replayed.transcript() != game.moves {
-        return Err(format!("its moves are not written as {}", replayed.transcript()));
-    }
     let mut rows = rows.iter().peekable();
     let mut begun = false;
     for Turn { ply: Ply(ply), colored, square } in replayed.turns() {

@@ -16,7 +16,7 @@ pub(super) fn run(session: &Session, arguments: &VerifyArguments) -> anyhow::Res
     let models = arguments.models.as_deref();
     let task = VerifyTask { dataset, fast, remake, resolve, seed: seed.unwrap_or_default(), models };
     let name_makers = |error: StageError| match plan_of_selfplay(dataset) {
-        Some(plan) => name_makers(error, &plan),
+        Some(plan) => name_makers(error, &plan, dataset),
         None => error,
     };
     let VerifyReport { checked, games_remade, rows_resolved } = verify(task, session.context()).map_err(name_makers)?;

@@ -491,18 +491,11 @@ pub(super) fn probe_all<'m, K: Kernel, P: Policy>(
         }
         let Cuts { low, high } = entry.cuts(window, run.margin.sigmas(&entry.quantiles));
         let below_high = NullWindow::above(high - Score(1));
-        // A bound that no score misses needs no search.
-        if try_high
-            && high <= Score::MAX
-            && (high <= Score::MIN || high <= search::<K, NullWindow, P>(run, node, below_high, entry.shallow))
-        {
+        if try_high && high <= Score::MAX && high <= search::<K, NullWindow, P>(run, node, below_high, entry.shallow) {
             return Some(window.beta());
         }
         let above_low = NullWindow::above(low);
-        if try_low
-            && Score::MIN <= low
-            && (Score::MAX <= low || search::<K, NullWindow, P>(run, node, above_low, entry.shallow) <= low)
-        {
+        if try_low && Score::MIN <= low && search::<K, NullWindow, P>(run, node, above_low, entry.shallow) <= low {
             return Some(window.alpha());
         }
     }

@@ -19,8 +19,8 @@ pub struct MoveValue {
     /// What it is worth to the side that plays it.
     pub score: Score,
     /// Greater for moves that a search of the position tries earlier when it knows nothing better, in millidiscs: the static
-    /// value, of a model with vectors its linear part, less a disc per reply, corners counted twice. An exact search has a separate order, from 12 empty squares on in
-    /// millidiscs, nearer to the end in points.
+    /// value, of a model with vectors its linear part, less a disc per reply, corners counted twice. An exact search has a
+    /// separate order, from 12 empty squares on in millidiscs, nearer to the end in points.
     pub order: i32,
 }
 

@@ -55,8 +55,8 @@ const GENERATION_MAX: u64 = 255;
 impl Packed {
     #[inline(always)]
     fn new(known: &Known, generation: u64) -> Self {
-        debug_assert!(Score::MIN <= known.lower && known.upper <= Score::MAX, "{known:?} is beyond the scores");
-        let score = |score: Score| (score - Score::MIN).0 as u64;
+        // A probe may search a window beyond the scores, and no bound but a score fits its bits.
+        let score = |score: Score| (score.clamp(Score::MIN, Score::MAX) - Score::MIN).0 as u64;
         Self(
             score(known.lower)
                 | score(known.upper) << UPPER_AT
