@@ -17,7 +17,7 @@ elif [[ -f $here/Cargo.toml ]] && command -v cargo >/dev/null; then
     [[ $target == /* ]] || target=$here/$target
     renma=$target/release/renma
     [[ -x $renma ]] || echo "building renma (once, about 4 min on 2 cores)" >&2
-    (cd -- "$here" && cargo build --release --locked --quiet)
+    (cd -- "$here" && cargo build --release --locked --quiet --target-dir "${CARGO_TARGET_DIR:-target}")
 else
     renma=$(command -v renma) || fail "no renma is here; install it, or Rust from https://rustup.rs to build it, or name it in RENMA"
 fi

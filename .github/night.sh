@@ -19,6 +19,7 @@ trap 'kill -INT "$pipeline" 2>/dev/null || true' INT TERM
 code=0
 wait "$pipeline" || code=$?
 while kill -0 "$pipeline" 2>/dev/null; do # a signal ends `wait` before the pipeline has ended
+    code=0
     wait "$pipeline" || code=$?
 done
 

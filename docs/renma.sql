@@ -30,13 +30,13 @@ SET VARIABLE game_files = (SELECT list(file ORDER BY file) FROM finished_files('
 -- Tables. A game is named by run, generation and game_id.
 
 CREATE OR REPLACE VIEW positions AS
-SELECT regexp_extract(filename, '([^/\\]+)[/\\]selfplay[/\\]', 1) AS run, * EXCLUDE (filename)
+SELECT regexp_extract(filename, '^(?:.*[/\\])?([^/\\]+)[/\\]selfplay[/\\]', 1) AS run, * EXCLUDE (filename)
 FROM read_parquet(
     getvariable('position_files'), union_by_name = true,
     hive_partitioning = true, hive_types = {'generation': UINTEGER}, filename = true);
 
 CREATE OR REPLACE VIEW games AS
-SELECT regexp_extract(filename, '([^/\\]+)[/\\]selfplay[/\\]', 1) AS run, * EXCLUDE (filename)
+SELECT regexp_extract(filename, '^(?:.*[/\\])?([^/\\]+)[/\\]selfplay[/\\]', 1) AS run, * EXCLUDE (filename)
 FROM read_parquet(
     getvariable('game_files'), union_by_name = true,
     hive_partitioning = true, hive_types = {'generation': UINTEGER}, filename = true);

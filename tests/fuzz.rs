@@ -109,6 +109,8 @@ fn try_parser((name, parser): (&str, Parser), goes_on: impl Fn(u64) -> bool) -> 
 
 fn chosen() -> impl Iterator<Item = (&'static str, Parser)> {
     let chosen = var("RENMA_FUZZ_PARSER").ok();
+    let is_known = |chosen: &String| PARSERS.iter().any(|(name, _)| name == chosen);
+    assert!(chosen.as_ref().is_none_or(is_known), "RENMA_FUZZ_PARSER names no parser");
     PARSERS.into_iter().filter(move |(name, _)| chosen.as_ref().is_none_or(|chosen| chosen == name))
 }
 

@@ -3,7 +3,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-target=$(realpath "${CARGO_TARGET_DIR:-target}")
+cargo build --release --locked --quiet
+renma=$(realpath "${CARGO_TARGET_DIR:-target}/release/renma")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
@@ -30,7 +31,7 @@ night() {
     local clone=$scratch/$1 run=$2 expected=$3 code=0
     local log=$scratch/$1-$run.log
     shift 3
-    (cd "$clone" && CARGO_TARGET_DIR=$target setsid ./pipeline.sh --config "configs/$run.toml" --exit-verdict "$@" </dev/null >"$log" 2>&1) || code=$?
+    (cd "$clone" && RENMA=$renma setsid ./pipeline.sh --config "configs/$run.toml" --exit-verdict "$@" </dev/null >"$log" 2>&1) || code=$?
     [[ " $expected " == *" $code "* ]] || fail "$run $*: code $code, $expected expected" "$log"
     if grep -q $'[\e\r]' "$log"; then fail "$run: the log has more than plain lines" "$log"; fi
     python3 - "$clone/models/$run/run.json" "$code" <<'PYTHON' || fail "$run: run.json" "$log"
@@ -58,7 +59,7 @@ job() {
     (
         cd "$clone"
         # A job in the background of a script ignores SIGINT, and a step of a workflow does not.
-        exec env --default-signal=INT GITHUB_OUTPUT="$output" CARGO_TARGET_DIR="$target" \
+        exec env --default-signal=INT GITHUB_OUTPUT="$output" RENMA="$renma" \
             setsid .github/night.sh "$limit" --config "configs/$run.toml" --exit-verdict </dev/null >"$log" 2>&1
     ) &
     leader=$!

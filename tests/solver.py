@@ -8,7 +8,7 @@ it, the source of Edax is fetched at one commit, checked, and built by gcc in FO
 has it; if it cannot be fetched, nothing is compared. Edax reads its weights from a model that is trained here.
 """
 
-import argparse, hashlib, json, os, platform, re, subprocess, tempfile
+import argparse, hashlib, json, os, platform, re, subprocess, sys, tempfile
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -107,6 +107,7 @@ if __name__ == "__main__":
     parser.add_argument("--cache", type=Path, default=caches / "renma")
     options = parser.parse_args()
     edax = options.edax or fetched_edax(options.cache)
-    if edax is not None:
-        with tempfile.TemporaryDirectory() as name:
-            main(options.renma.resolve(), options.count, edax.resolve(), Path(name))
+    if edax is None:
+        sys.exit(77)  # A skipped check is not done.
+    with tempfile.TemporaryDirectory() as name:
+        main(options.renma.resolve(), options.count, edax.resolve(), Path(name))
