@@ -189,7 +189,7 @@ fn games_are_saved_and_loaded() {
     let workspace = Workspace::new();
     let file = workspace.path("my game.txt").display().to_string();
     let (save, overwrite, load) = (format!("save {file}"), format!("save! {file}"), format!("load {file}"));
-    assert_eq!(last_line(&[&save]), "there is no move to save yet");
+    assert_eq!(last_line(&[&save]), "no move has been played yet");
     let before = shown(&["both", "f5", "d6", &save]);
     assert!(before.ends_with(&format!("saved to {file}\n")), "{before}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "f5d6\n");

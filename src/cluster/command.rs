@@ -28,8 +28,9 @@ const END_MAX: usize = 4000;
 const WAITS: u32 = 100;
 const WAIT: Duration = Duration::from_millis(50);
 
-/// What the system says while it has no room for another process or file.
-const NO_ROOM: [Errno; 6] = [Errno::AGAIN, Errno::DQUOT, Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOSPC];
+/// Errors of a system that lacks resources for another process or file.
+const LACKS_RESOURCES: [Errno; 6] =
+    [Errno::AGAIN, Errno::DQUOT, Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOSPC];
 
 /// The words of a command that runs a shard of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -190,11 +191,11 @@ impl Drop for CommandRunner<'_> {
     }
 }
 
-/// Why a command does not start: it is wrong, or there is no room for it now.
+/// Why a command does not start: it is wrong, or the system lacks resources, which a retry may find.
 fn cannot_start(program: &str, shard: usize, source: &io::Error) -> StageError {
     let text = format!("cannot start `{program}` for shard {shard}: {source}");
     match Errno::from_io_error(source) {
-        Some(errno) if NO_ROOM.contains(&errno) => {
+        Some(errno) if LACKS_RESOURCES.contains(&errno) => {
             StageError::Elsewhere { text: format!("{text}\nrepeat the command to resume"), code: exit_code::TRY_AGAIN }
         }
         _ => StageError::Setting(text),
@@ -231,14 +232,14 @@ pub(super) fn end_of(output: &File) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::fixtures::Nobody;
+    use crate::pipeline::fixtures::context;
     use rustix::process::{WaitOptions, kill_process, test_kill_process, waitpid};
     use std::sync::atomic::AtomicBool;
 
     #[test]
     fn a_command_that_cannot_be_waited_for_leaves_no_other_behind() {
         let stop = AtomicBool::new(false);
-        let context = Context { threads: 1, stop: &stop, budget_spent: &stop, progress: &Nobody, host: &Nobody };
+        let context = context(&stop);
         let line = CommandLine { words: ["sleep", "600"].map(str::to_owned).to_vec() };
         let mut runner = CommandRunner::new(line, 2, context);
         (0..2).for_each(|shard| runner.submit(shard).unwrap());
@@ -253,9 +254,9 @@ mod tests {
     }
 
     #[test]
-    fn a_command_without_room_may_start_later_and_a_missing_one_never_does() {
+    fn a_command_without_resources_may_start_later_and_a_missing_one_never_does() {
         let code = |errno: Errno| cannot_start("renma", 3, &io::Error::from(errno)).exit_code();
-        assert_eq!(NO_ROOM.map(code), [75; 6]);
+        assert_eq!(LACKS_RESOURCES.map(code), [75; 6]);
         assert_eq!([Errno::NOENT, Errno::ACCESS, Errno::NOEXEC, Errno::TOOBIG].map(code), [2; 4]);
     }
 

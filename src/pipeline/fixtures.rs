@@ -1,10 +1,15 @@
 //! What tests of several stages need.
 
 use super::keys::{Checked, ConfigTable};
-use super::{Host, Progress};
+use super::{Context, Host, Progress};
 use crate::engine::{Game, Position, Squares};
 use crate::random::{Stream, stream};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// One thread, without progress; the flag stops it.
+pub(crate) const fn context(flag: &AtomicBool) -> Context<'_> {
+    Context { threads: 1, stop: flag, budget_spent: flag, progress: &Nobody, host: &Nobody }
+}
 
 /// A table of the default config.
 pub(crate) fn default_table<T: ConfigTable>() -> Checked<T> {

@@ -295,7 +295,7 @@ impl Terminal<'_> {
     fn save(&mut self, path: &Path, overwrite: bool) -> Answer {
         let text = game_text(self.session.game());
         if text.is_empty() {
-            return Err("there is no move to save yet".to_owned());
+            return Err("no move has been played yet".to_owned());
         }
         let file = OutputFile::check(path, GAME_FILE, overwrite, "save!")
             .and_then(|_| OutputFile::open(path, GAME_FILE, overwrite));
@@ -399,7 +399,7 @@ mod tests {
             ("f5 d6", "f5 stands alone"),
             ("h d6", "h stands alone"),
             ("save", "save needs a file"),
-            ("save /dev/null/game", "there is no move to save yet"),
+            ("save /dev/null/game", "no move has been played yet"),
             ("setup", "setup needs moves or a board"),
             ("\u{1b}[31mmischief and more", "unknown command: [31mmisc... (try help)"),
         ] {

@@ -112,13 +112,13 @@ fn unusable(python: &OsStr, reason: &str, remedy: &str) -> StageError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::fixtures::Nobody;
+    use crate::pipeline::fixtures::context;
     use std::sync::atomic::AtomicBool;
 
     #[test]
     fn a_command_that_says_much_is_heard_to_its_end() {
         let stop = AtomicBool::new(false);
-        let context = Context { threads: 1, stop: &stop, budget_spent: &stop, progress: &Nobody, host: &Nobody };
+        let context = context(&stop);
         for (code, expected) in [(0, Ok("done")), (3, Err("said"))] {
             let script = format!("head -c 200000 /dev/zero; echo; echo done; echo said >&2; exit {code}");
             let found = output(Command::new("sh").args(["-c", &script]), context).unwrap();

@@ -119,14 +119,9 @@ mod tests {
     use super::super::task::GateConfig;
     use super::*;
     use crate::artifact::{Builtin, LoadedModel};
-    use crate::pipeline::fixtures::{Nobody, default_table};
+    use crate::pipeline::fixtures::{context, default_table};
     use std::path::Path;
     use std::sync::atomic::AtomicBool;
-
-    /// One thread, without progress; the flag stops it.
-    fn context(flag: &AtomicBool) -> Context<'_> {
-        Context { threads: 1, stop: flag, budget_spent: flag, progress: &Nobody, host: &Nobody }
-    }
 
     #[test]
     fn nothing_more_is_drawn_when_too_few_positions_are_balanced() {
