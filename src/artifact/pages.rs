@@ -1,43 +1,50 @@
-//! What the pages of a Parquet file unpack to, by their headers: the reader makes that much room, whatever the footer says.
+//! What a Parquet file costs to read, by its footer and the headers of its pages: the reader follows them without a limit.
 
 use super::error::ArtifactError;
 use super::guarded::guarded;
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::Compression;
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
+use std::io::{self, Read};
 use std::ops::RangeInclusive;
 use std::path::Path;
 
 /// Our pages have about a mebibyte. The reader unpacks one of each column at a time.
 const PAGE_SIZE_MAX: u32 = 16 << 20;
 
-/// The types of the Thrift compact protocol that headers of pages have.
+/// No value of a dictionary takes less room.
+const ENTRY_SIZE_MIN: u32 = 4;
+
+/// A column lies below at most this many groups.
+const SCHEMA_DEPTH_MAX: usize = 16;
+
+/// The types of the Thrift compact protocol that footers and headers of pages have.
 const END: u8 = 0;
 const BOOLEANS: RangeInclusive<u8> = 1..=2;
 const BYTE: u8 = 3;
 const NUMBERS: RangeInclusive<u8> = 4..=6;
 const DOUBLE: u8 = 7;
 const BINARY: u8 = 8;
+const LIST: u8 = 9;
 const STRUCT: u8 = 12;
 
-/// The fields of a header with its sizes: of the page as it unpacks, and as it is.
-const SIZES: [u8; 2] = [2, 3];
-
-/// Headers have structs of this depth.
-const DEPTH_MAX: u8 = 3;
+/// Structs and lists lie within each other this deep.
+const DEPTH_MAX: u8 = 12;
 
 /// Opens the bytes of a file, and adds up what the pages of each of its column chunks unpack to, one row group after another: 0 for
 /// a column that is not read.
 ///
 /// # Errors
 ///
-/// A file that is not Parquet, or a page that is too large or has a header such as no writer makes.
+/// A file that is not Parquet, or one with a footer or a page that is too large or such as no writer makes.
 pub fn open(
     path: &Path,
     file: Bytes,
     is_read: impl Fn(&str) -> bool + Send + 'static,
 ) -> Result<(ParquetRecordBatchReaderBuilder<Bytes>, Vec<u64>), ArtifactError> {
     guarded(path, file.len() as u64, move || {
+        check_footer(&file)?;
         let builder = ParquetRecordBatchReaderBuilder::try_new(file.clone()).map_err(|error| error.to_string())?;
         let columns = builder.metadata().row_groups().iter().flat_map(RowGroupMetaData::columns);
         let size = |column: &ColumnChunkMetaData| match &column.column_path().parts()[0] {
@@ -49,45 +56,151 @@ pub fn open(
     })
 }
 
+/// Checks the tree of columns in the footer at the end of these bytes: the reader follows it as deep as it goes, and makes room for
+/// as many children as an element says it has.
+///
+/// # Errors
+///
+/// A tree without an end, or a footer that cannot be followed.
+pub(super) fn check_footer(file: &[u8]) -> Result<(), String> {
+    // What is not Parquet at all is the reader's to say.
+    let Some((rest, [length @ .., _, _, _, _])) = file.split_last_chunk::<8>() else { return Ok(()) };
+    let length = u32::from_le_bytes(*length) as usize;
+    let Some(mut footer) = rest.len().checked_sub(length).map(|begin| &rest[begin..]) else { return Ok(()) };
+    let children = children(&mut footer).ok_or("its footer is not sound")?;
+    let mut open: Vec<u32> = Vec::new();
+    for &count in &children {
+        while open.pop_if(|left| *left == 0).is_some() {}
+        if let Some(left) = open.last_mut() {
+            *left -= 1;
+        }
+        open.push(count);
+        if SCHEMA_DEPTH_MAX < open.len() || children.len() <= count as usize {
+            return Err(format!("its columns lie more than {SCHEMA_DEPTH_MAX} groups deep, or are fewer than it says"));
+        }
+    }
+    Ok(())
+}
+
+/// The number of children of each element of a schema.
+fn children(footer: &mut &[u8]) -> Option<Vec<u32>> {
+    let mut children = Vec::new();
+    let mut element = |bytes: &mut &[u8]| {
+        let mut count = 0;
+        fields(bytes, DEPTH_MAX, |field, kind, bytes| {
+            Some(field == 5 && size(bytes, kind).map(|size| count = size).is_some())
+        })?;
+        children.push(count);
+        Some(())
+    };
+    fields(footer, DEPTH_MAX, |field, kind, bytes| match (field, kind) {
+        (2, LIST) => {
+            let (count, kind) = list_head(bytes)?;
+            (kind == STRUCT).then_some(())?;
+            (0..count).try_for_each(|_| element(bytes)).map(|()| true)
+        }
+        (2, _) => None,
+        _ => Some(false),
+    })?;
+    Some(children)
+}
+
 fn unpacked_size(file: &[u8], column: &ColumnChunkMetaData) -> Result<u64, String> {
     let (begin, length) = column.byte_range();
     let pages = begin.checked_add(length).and_then(|end| file.get(begin as usize..end as usize));
     let mut rest = pages.ok_or("its pages are not in the file")?;
     let mut sum = 0_u64;
     while !rest.is_empty() {
-        let [unpacked, packed] = header(&mut rest).ok_or("a page has no sound header")?;
+        let header = header(&mut rest).ok_or("a page has no sound header")?;
+        let unpacked = header.unpacked;
         if PAGE_SIZE_MAX < unpacked {
             let remedy = "write the file with smaller row groups";
             return Err(format!("a page unpacks to {unpacked} bytes: at most {PAGE_SIZE_MAX}\n{remedy}"));
         }
-        rest = rest.get(packed as usize..).ok_or("a page does not end in the file")?;
+        if unpacked / ENTRY_SIZE_MIN < header.dictionary {
+            return Err(format!("a dictionary has {} entries in {unpacked} bytes", header.dictionary));
+        }
+        let packed = rest.split_off(..header.packed as usize).ok_or("a page does not end in the file")?;
+        let values = packed.get(header.levels as usize..).ok_or("a page has no sound header")?;
+        if u64::from(unpacked.saturating_sub(header.levels)) < tried_size(column.compression(), values, unpacked)? {
+            return Err("a page unpacks to more than its header says".to_owned());
+        }
         sum += u64::from(unpacked);
     }
     Ok(sum)
 }
 
-/// Reads a header to its end.
-fn header(bytes: &mut &[u8]) -> Option<[u32; 2]> {
-    let (mut field, mut sizes) = (0, [None; 2]);
-    loop {
-        let [step, kind] = field_head(bytes)?;
-        if kind == END {
-            return Some([sizes[0]?, sizes[1]?]);
+/// What packed values unpack to, or a byte more than `size_max`, where the reader unpacks all that there are; else 0.
+fn tried_size(compression: Compression, values: &[u8], size_max: u32) -> Result<u64, String> {
+    let reader: Box<dyn Read + '_> = match compression {
+        Compression::GZIP(_) => Box::new(flate2::read::MultiGzDecoder::new(values)),
+        Compression::BROTLI(_) => Box::new(brotli::Decompressor::new(values, 4096)),
+        Compression::LZ4 => {
+            return Err("it is packed by LZ4 with frames\nwrite the file with LZ4_RAW or Zstandard".to_owned());
         }
-        // Each field comes once, in order, so that no reader can take another for it.
+        _ => return Ok(0),
+    };
+    // What cannot be unpacked is the reader's to say.
+    Ok(io::copy(&mut reader.take(u64::from(size_max) + 1), &mut io::sink()).unwrap_or(0))
+}
+
+/// What a header says of its page.
+#[derive(Debug, Default, PartialEq)]
+struct Header {
+    unpacked: u32,
+    packed: u32,
+    /// Entries of a dictionary.
+    dictionary: u32,
+    /// Bytes before the values that are not packed.
+    levels: u32,
+}
+
+/// Reads a header to its end.
+fn header(bytes: &mut &[u8]) -> Option<Header> {
+    let (mut sizes, mut own, mut header) = ([None; 2], 0, Header::default());
+    fields(bytes, DEPTH_MAX, |field, kind, bytes| {
+        match field {
+            // Which of the fields from 5 on the page has; those of other pages are not there.
+            1 => own = *[5, 6, 7, 8].get(size(bytes, kind)? as usize)?,
+            2 | 3 => sizes[usize::from(field) - 2] = Some(size(bytes, kind)?),
+            5.. if field != own || kind != STRUCT => return None,
+            5.. => fields(bytes, DEPTH_MAX, |inner, kind, bytes| {
+                match (field, inner) {
+                    (7, 1) => header.dictionary = size(bytes, kind)?,
+                    (8, 5 | 6) => header.levels = header.levels.checked_add(size(bytes, kind)?)?,
+                    _ => return Some(false),
+                }
+                Some(true)
+            })?,
+            _ => return Some(false),
+        }
+        Some(true)
+    })?;
+    Some(Header { unpacked: sizes[0]?, packed: sizes[1]?, ..header })
+}
+
+/// Reads the fields of a struct to its end. Each comes once, in order, so that no reader can take another for it. `read` says whether
+/// it has read one; others are skipped.
+fn fields(bytes: &mut &[u8], depth: u8, mut read: impl FnMut(u8, u8, &mut &[u8]) -> Option<bool>) -> Option<()> {
+    let mut field = 0;
+    loop {
+        let &head = bytes.split_off_first()?;
+        let (step, kind) = (head >> 4, head & 15);
+        if kind == END {
+            return Some(());
+        }
         field = u8::checked_add(field, step).filter(|_| 0 < step)?;
-        match SIZES.iter().position(|&size| size == field) {
-            Some(place) if NUMBERS.contains(&kind) => sizes[place] = Some(size(bytes)?),
-            Some(_) => return None,
-            None => skip(bytes, kind, DEPTH_MAX)?,
+        if !read(field, kind, bytes)? {
+            skip(bytes, kind, depth)?;
         }
     }
 }
 
-/// How many numbers of fields lie between this one and the one before, and its type.
-fn field_head(bytes: &mut &[u8]) -> Option<[u8; 2]> {
+/// The number of elements of a list, and their type.
+fn list_head(bytes: &mut &[u8]) -> Option<(u64, u8)> {
     let &head = bytes.split_off_first()?;
-    Some([head >> 4, head & 15])
+    let count = if head >> 4 == 15 { number(bytes)? } else { u64::from(head >> 4) };
+    Some((count, head & 15))
 }
 
 fn skip(bytes: &mut &[u8], kind: u8, depth: u8) -> Option<()> {
@@ -95,18 +208,12 @@ fn skip(bytes: &mut &[u8], kind: u8, depth: u8) -> Option<()> {
         BYTE => 1,
         DOUBLE => 8,
         BINARY => usize::try_from(number(bytes)?).ok()?,
-        STRUCT => {
-            let depth = depth.checked_sub(1)?;
-            loop {
-                let [step, kind] = field_head(bytes)?;
-                if kind == END {
-                    return Some(());
-                }
-                if step == 0 {
-                    number(bytes)?;
-                }
-                skip(bytes, kind, depth)?;
-            }
+        STRUCT => return fields(bytes, depth.checked_sub(1)?, |_, _, _| Some(false)),
+        LIST => {
+            let (depth, (count, kind)) = (depth.checked_sub(1)?, list_head(bytes)?);
+            // In a list a boolean is a byte.
+            let kind = if BOOLEANS.contains(&kind) { BYTE } else { kind };
+            return (0..count).try_for_each(|_| skip(bytes, kind, depth));
         }
         _ if BOOLEANS.contains(&kind) => 0,
         _ if NUMBERS.contains(&kind) => return number(bytes).map(|_| ()),
@@ -116,8 +223,9 @@ fn skip(bytes: &mut &[u8], kind: u8, depth: u8) -> Option<()> {
 }
 
 /// A number that is not negative: its sign is the last bit.
-fn size(bytes: &mut &[u8]) -> Option<u32> {
-    u32::try_from(number(bytes)?).ok().filter(|number| number & 1 == 0).map(|number| number >> 1)
+fn size(bytes: &mut &[u8], kind: u8) -> Option<u32> {
+    let number = NUMBERS.contains(&kind).then(|| number(bytes))??;
+    u32::try_from(number).ok().filter(|number| number & 1 == 0).map(|number| number >> 1)
 }
 
 /// Seven bits a byte, the last ones first.
@@ -156,17 +264,64 @@ mod tests {
     #[test]
     fn a_header_has_each_field_once_and_ends() {
         let read = |bytes: &[u8]| header(&mut &*bytes);
-        // A type, two sizes of 2,000 and 3, and a struct.
-        let sound = [0x15, 0, 0x15, 0xa0, 0x1f, 0x15, 6, 0x2c, 0x15, 0, 0x11, 0, 0];
-        assert_eq!(read(&sound), Some([2_000, 3]));
+        // A data page, a dictionary with 100 entries, and a data page with levels; all have the sizes 2,000 and 3.
+        let sound = [0x15, 0, 0x15, 0xa0, 0x1f, 0x15, 6, 0x2c, 0x15, 0, 0x15, 4, 0x11, 0, 0];
+        let page = Header { unpacked: 2_000, packed: 3, ..Header::default() };
+        assert_eq!(read(&sound), Some(Header { ..page }));
+        let dictionary = [0x15, 4, 0x15, 0xa0, 0x1f, 0x15, 6, 0x4c, 0x15, 0xc8, 1, 0x15, 0, 0, 0];
+        assert_eq!(read(&dictionary), Some(Header { dictionary: 100, ..page }));
+        let second = [0x15, 6, 0x15, 0xa0, 0x1f, 0x15, 6, 0x5c, 0x45, 6, 0x15, 8, 0x15, 10, 0, 0];
+        assert_eq!(read(&second), Some(Header { levels: 9, ..page }));
         assert_eq!(read(&sound[..sound.len() - 1]), None);
         let again = [&sound[..7], &[0x05, 4, 2, 0]].concat();
         let without = [0x15, 0, 0x15, 2, 0];
         let negative = [0x15, 0, 0x15, 1, 0x15, 6, 0];
         let list = [0x15, 0, 0x15, 2, 0x15, 6, 0x19, 0xff, 0];
         let endless = [&sound[..7], &[0x2c; 200]].concat();
-        for bytes in [&again[..], &without, &negative, &list, &endless, &[]] {
+        // The fields of a page of another type.
+        let other = [&sound[..7], &[0x4c, 0x15, 0, 0, 0]].concat();
+        for bytes in [&again[..], &without, &negative, &list, &endless, &other, &[]] {
             assert_eq!(read(bytes), None, "{bytes:?}");
         }
+    }
+
+    #[test]
+    fn a_tree_of_columns_ends_and_is_flat() {
+        // Elements with this many children, as the second field of a footer.
+        let checked = |counts: &[u8]| {
+            let elements = counts.iter().flat_map(|count| [0x55, 2 * count, 0]);
+            let mut footer = vec![0x15, 2, 0x19, 0xfc, counts.len() as u8];
+            footer.extend(elements.chain([0]));
+            let length = (footer.len() as u32).to_le_bytes();
+            check_footer(&[&footer[..], &length, b"PAR1"].concat())
+        };
+        let chain = |depth: usize| [vec![1; depth], vec![0]].concat();
+        assert_eq!(checked(&[2, 1, 0, 0]), Ok(()));
+        assert_eq!(checked(&chain(15)), Ok(()));
+        for counts in [vec![2, 4, 0, 0], chain(16)] {
+            assert!(checked(&counts).unwrap_err().contains("its columns"), "{counts:?}");
+        }
+        assert_eq!(
+            check_footer(&[0x15, 0x2c, 0x19, 0, 4, 0, 0, 0, 0x50, 0x41, 0x52, 0x31]),
+            Err("its footer is not sound".to_owned())
+        );
+        assert_eq!(check_footer(b"PAR1"), Ok(()));
+    }
+
+    #[test]
+    fn values_are_unpacked_no_further_than_asked() {
+        let text = vec![0; 100_000];
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        io::Write::write_all(&mut encoder, &text).unwrap();
+        let gzip = encoder.finish().unwrap();
+        let mut brotli = Vec::new();
+        brotli::BrotliCompress(&mut &text[..], &mut brotli, &brotli::enc::BrotliEncoderParams::default()).unwrap();
+        let ways = [(Compression::GZIP(Default::default()), gzip), (Compression::BROTLI(Default::default()), brotli)];
+        for (compression, packed) in ways {
+            for (size_max, expected) in [(100_000, 100_000), (200_000, 100_000), (99, 100)] {
+                assert_eq!(tried_size(compression, &packed, size_max), Ok(expected), "{compression}");
+            }
+        }
+        assert!(tried_size(Compression::LZ4, &[], 1).unwrap_err().contains("LZ4_RAW"));
     }
 }

@@ -417,7 +417,10 @@ fn metadata_of(path: &Path) -> Result<ParquetMetaData, ArtifactError> {
         Ok(last(u64::from(length) + 8)?.into())
     };
     let bytes = footer().map_err(|source| ArtifactError::io("read", path, source))?;
-    guarded(path, size, move || ParquetMetaDataReader::new().parse_and_finish(&bytes))
+    guarded(path, size, move || {
+        pages::check_footer(&bytes)?;
+        ParquetMetaDataReader::new().parse_and_finish(&bytes).map_err(|error| error.to_string())
+    })
 }
 
 /// The texts in the footer of a file.
