@@ -7,7 +7,7 @@ FOLDER is a project folder with a finished run. Needs prometheus_client, whose p
 examples/python/mlflow_runs.py writes to. The other formats are checked against what Bencher and github-action-benchmark document.
 """
 
-import json, subprocess, sys, tempfile
+import json, shutil, subprocess, sys, tempfile
 from pathlib import Path
 
 from mlflow.tracking import MlflowClient
@@ -48,7 +48,12 @@ def check_mlflow(folder, newest):
     """Each generation becomes one run of MLflow, however often the example is repeated, with the figures of run.json."""
     with tempfile.TemporaryDirectory() as scratch:
         store = f"sqlite:///{scratch}/mlflow.db"
-        command = [sys.executable, folder / "examples/python/mlflow_runs.py", folder / "models/smoke", store]
+        # A loss of power left the first line torn.
+        registry = Path(scratch) / "smoke"
+        registry.mkdir()
+        shutil.copy(folder / "models/smoke/run.json", registry)
+        registry.joinpath("run.log").write_text('{"stage": "gen\n' + (folder / "models/smoke/run.log").read_text())
+        command = [sys.executable, folder / "examples/python/mlflow_runs.py", registry, store]
         said = [subprocess.run(command, check=True, capture_output=True, text=True).stdout for _ in range(2)]
         client = MlflowClient(store)
         runs = client.search_runs([client.get_experiment_by_name("renma smoke").experiment_id])

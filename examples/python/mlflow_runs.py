@@ -4,6 +4,7 @@ Repeat it after each night: generations that are there already are skipped. `mlf
 """
 import json, sys
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 from mlflow.entities import Metric, Param, RunTag
@@ -11,7 +12,10 @@ from mlflow.tracking import MlflowClient
 
 registry = Path(sys.argv[1])
 record = json.loads((registry / "run.json").read_text())
-calls = [json.loads(line) for line in (registry / "run.log").read_text().splitlines()]  # Of all nights.
+calls = []
+for line in (registry / "run.log").read_text().splitlines():  # Of all nights.
+    with suppress(json.JSONDecodeError):  # A loss of power may leave a torn line.
+        calls.append(json.loads(line))
 client = MlflowClient(sys.argv[2] if len(sys.argv) > 2 else "sqlite:///mlflow.db")
 name = f"renma {record['run']}"
 experiment = client.get_experiment_by_name(name)

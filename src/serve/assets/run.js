@@ -22,7 +22,8 @@ function outcome(run) {
   const silence = Date.now() - Date.parse(run.ended);
   const silent = run.outcome === "running" && silence > SILENCE;
   const state = silent ? `No news since ${run.ended}` : OUTCOMES[run.outcome] ?? run.outcome;
-  return `${state}, ${run.champion === null ? "no champion yet" : "champion " + run.champion}`;
+  if (run.champion !== null) return `${state}, champion ${run.champion}`;
+  return run.outcome === "damaged" ? state : `${state}, no champion yet`;
 }
 
 function time(run) {
