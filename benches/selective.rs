@@ -14,9 +14,9 @@ use renma::engine::{
     Square, Squares,
 };
 use renma::exchange::positions::{POSITIONS_SIZE_MAX, read_positions};
+use renma::pipeline::Context;
 use renma::pipeline::fit_mpc::run::fit_mpc;
 use renma::pipeline::fit_mpc::task::{FitMpcConfig, FitMpcTask, Method};
-use renma::pipeline::{Context, Host, Progress};
 use renma::random::{Stream, stream};
 use renma::statistics::elo::INTERVAL;
 use rustix::time::{ClockId, clock_gettime};
@@ -43,16 +43,6 @@ struct Form<'a> {
     mpc: &'a MpcTable,
     level: MpcLevel,
     selective: Selective,
-}
-
-struct Silent;
-
-impl Host for Silent {}
-
-impl Progress for Silent {
-    fn begin(&self, _: &str, _: u64, _: &str) {}
-    fn advance(&self, _: u64) {}
-    fn end(&self) {}
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -147,8 +137,7 @@ fn source_form() -> Result<MpcTable, Box<dyn std::error::Error>> {
     let registry = Registry::new(folder.path());
     let task = FitMpcTask { config: &config, seed: 1, generation: 1, model: &model, registry: &registry, output: None };
     let stop = AtomicBool::new(false);
-    let report =
-        fit_mpc(task, Context { threads: 2, stop: &stop, budget_spent: &stop, progress: &Silent, host: &Silent })?;
+    let report = fit_mpc(task, Context { threads: 2, stop: &stop, budget_spent: &stop, progress: &(), host: &() })?;
     Ok(load_model(&report.id, folder.path())?.model.mpc)
 }
 

@@ -28,20 +28,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// The observer of a stage at work.
 pub trait Progress: Sync {
     /// A task of `total` items begins.
-    fn begin(&self, task: &str, total: u64, unit: &str);
+    fn begin(&self, _task: &str, _total: u64, _unit: &str) {}
 
     /// Items of the task that were done before it began.
     fn resume(&self, _items: u64) {}
 
     /// Items that are done.
-    fn advance(&self, items: u64);
+    fn advance(&self, _items: u64) {}
 
     /// The result of the task so far, in a few words.
     fn note(&self, _text: &str) {}
 
     /// The task is over.
-    fn end(&self);
+    fn end(&self) {}
 }
+
+/// Nobody watches.
+impl Progress for () {}
 
 /// The program around a stage: a clock, on which no result depends, and someone to talk to.
 pub trait Host: Sync {
@@ -66,6 +69,9 @@ pub trait Host: Sync {
         0.0
     }
 }
+
+/// No clock, and nobody to talk to.
+impl Host for () {}
 
 /// What a stage needs from its surroundings.
 #[derive(Clone, Copy)]

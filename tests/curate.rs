@@ -15,12 +15,11 @@ use renma::artifact::{
 };
 use renma::curate::inspect::{Inspection, Summary, inspect};
 use renma::engine::{Position, Score};
-use renma::pipeline::{Context, Host, Progress};
+use renma::pipeline::Context;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::LazyLock;
-use std::sync::atomic::AtomicBool;
 use workspace::{Workspace, copy_folder};
 
 /// Self-play, positions without some labels, a gate by a sequential test, one by its interval, and the samples of both
@@ -122,19 +121,8 @@ fn sound_positions_are_verified_and_played_again() {
     assert!(outcome.code == Some(2) && outcome.stderr.contains("which played the dataset"), "{}", outcome.stderr);
 }
 
-struct Nobody;
-
-impl Host for Nobody {}
-
-impl Progress for Nobody {
-    fn begin(&self, _task: &str, _total: u64, _unit: &str) {}
-    fn advance(&self, _items: u64) {}
-    fn end(&self) {}
-}
-
 fn inspection(name: &str) -> Inspection {
-    let never = AtomicBool::new(false);
-    let context = Context { threads: 1, stop: &never, budget_spent: &never, progress: &Nobody, host: &Nobody };
+    let context = Context { threads: 1, stop: &NEVER, budget_spent: &NEVER, progress: &(), host: &() };
     inspect(&RUN.path(name), context).unwrap()
 }
 

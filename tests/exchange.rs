@@ -15,7 +15,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use renma::artifact::{Dataset, GameRow, NEVER, PositionRow};
 use renma::curate::export::export_partitions;
 use renma::engine::{Black, ColoredPosition, Game, Score, White};
-use renma::pipeline::{Context, Host, Progress};
+use renma::pipeline::Context;
 use std::path::Path;
 use std::sync::Arc;
 use workspace::{Workspace, check_same, files};
@@ -287,24 +287,13 @@ fn positions_by_empties_are_all_rows_in_order_with_a_page_index() {
     check_refused(&workspace, &format!("{export} other"), 65, &["part-00000.parquet"]);
 }
 
-/// A host without a clock, and nobody who watches.
-struct Nobody;
-
-impl Host for Nobody {}
-
-impl Progress for Nobody {
-    fn begin(&self, _: &str, _: u64, _: &str) {}
-    fn advance(&self, _: u64) {}
-    fn end(&self) {}
-}
-
 #[test]
 fn with_little_memory_each_folder_gets_more_files_with_the_same_rows() {
     let workspace = Workspace::new();
     let config = workspace.config("run", "smoke", &[("generate.games", "6"), ("generate.part_games", "2")]);
     workspace.done(&format!("generate --config {config} --model builtin:disc-count --output games"));
     let dataset = Dataset::open(&workspace.path("games")).unwrap();
-    let context = Context { threads: 1, stop: &NEVER, budget_spent: &NEVER, progress: &Nobody, host: &Nobody };
+    let context = Context { threads: 1, stop: &NEVER, budget_spent: &NEVER, progress: &(), host: &() };
     let read = |name: &str, part: usize| {
         let path = workspace.path(&format!("{name}/empties=50/part-{part:05}.parquet"));
         let reader = ParquetRecordBatchReaderBuilder::try_new(std::fs::File::open(path).unwrap()).unwrap();

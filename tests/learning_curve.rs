@@ -80,8 +80,6 @@ impl Progress for Stopper {
             }
         }
     }
-
-    fn end(&self) {}
 }
 
 /// Asks for something of the training that `on` describes.

@@ -6,17 +6,16 @@
 mod workspace;
 
 use renma::artifact::seal::{read_sealed, seal};
-use renma::artifact::{ArtifactError, Registry, VersionId};
+use renma::artifact::{ArtifactError, NEVER, Registry, VersionId};
 use renma::config::load_config;
 use renma::pipeline::train::run::train;
 use renma::pipeline::train::task::TrainTask;
-use renma::pipeline::{Context, Host, Progress, StageError};
+use renma::pipeline::{Context, StageError};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use workspace::{Workspace, all_paths, files, pipeline, reached, send};
 
 /// 15 games in the WTHOR format.
@@ -222,16 +221,6 @@ fn clearing_away_sweeps_all_dead_drafts_of_a_run() {
     assert!(files(workspace.root()) == before, "more than drafts was removed");
 }
 
-struct Unwatched;
-
-impl Host for Unwatched {}
-
-impl Progress for Unwatched {
-    fn begin(&self, _: &str, _: u64, _: &str) {}
-    fn advance(&self, _: u64) {}
-    fn end(&self) {}
-}
-
 #[test]
 fn two_trainings_of_one_step_make_one_version() {
     let workspace = Workspace::new();
@@ -259,8 +248,7 @@ fn two_trainings_of_one_step_make_one_version() {
         registry: &registry,
         memory: 0,
     };
-    let never = AtomicBool::new(false);
-    let context = Context { threads: 1, stop: &never, budget_spent: &never, progress: &Unwatched, host: &Unwatched };
+    let context = Context { threads: 1, stop: &NEVER, budget_spent: &NEVER, progress: &(), host: &() };
     let when_free = || loop {
         match train(&task, context) {
             Err(StageError::Artifact(ArtifactError::Busy { .. })) => {}

@@ -11,14 +11,13 @@ use es_cube::{PARITY, PATTERNS, PlainInstance, WEIGHT_COUNT, configuration, inst
 use renma::artifact::{Dataset, NEVER, PositionRow, Registry};
 use renma::config::load_config;
 use renma::engine::{Evaluation, Opponent, Player, Position, Score, VectorShape};
+use renma::pipeline::Context;
 use renma::pipeline::train::rows::{TrainingRow, TrainingSet};
 use renma::pipeline::train::run::fit;
 use renma::pipeline::train::task::{TrainConfig, TrainTask, VECTOR_DECAY, VectorSchedule};
-use renma::pipeline::{Context, Host, Progress};
 use renma::random::{Stream, stream};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use workspace::Workspace;
 
 /// Where the disc of each place of CORNER8 (a1 b1 c1 a2 b2 c2 a3 b3) goes when the corner is mirrored in its diagonal.
@@ -197,16 +196,6 @@ fn the_trainer_gives_the_weights_of_a_plain_delta_rule_byte_for_byte() {
     assert_eq!([&bench["updates"], &bench["stage_rows"]], [lessons.len(); 2], "{bench}");
 }
 
-struct Nobody;
-
-impl Host for Nobody {}
-
-impl Progress for Nobody {
-    fn begin(&self, _: &str, _: u64, _: &str) {}
-    fn advance(&self, _: u64) {}
-    fn end(&self) {}
-}
-
 /// Trains in memory on rows in their order, with one epoch of weights and zero weights at the start.
 fn library_training(
     workspace: &Workspace,
@@ -230,13 +219,7 @@ fn library_training(
         registry: &Registry::new(&workspace.path("registry")),
         memory: 0,
     };
-    let context = Context {
-        threads: 2,
-        stop: &AtomicBool::new(false),
-        budget_spent: &AtomicBool::new(false),
-        progress: &Nobody,
-        host: &Nobody,
-    };
+    let context = Context { threads: 2, stop: &NEVER, budget_spent: &NEVER, progress: &(), host: &() };
     fit(&task, &set, context).unwrap().0.evaluation
 }
 

@@ -89,7 +89,7 @@ mod tests {
     use crate::artifact::Registry;
     use crate::artifact::model::reference::load_model;
     use crate::engine::{Number, Pattern, PatternKind, PatternSet};
-    use crate::pipeline::fixtures::{Clock, Nobody, default_table};
+    use crate::pipeline::fixtures::{Clock, default_table};
     use crate::pipeline::generate::task::GenerateTask;
     use crate::pipeline::train::task::TrainTask;
     use std::sync::Arc;
@@ -110,7 +110,7 @@ mod tests {
         let (config, stop, clock) = (default_table(), AtomicBool::new(false), Clock::default());
         let output = Path::new("");
         let task = GenerateTask { config: &config, book: None, seed: 1, generation: 1, model: &model, output };
-        let context = Context { threads: 1, stop: &stop, budget_spent: &stop, progress: &Nobody, host: &clock };
+        let context = Context { threads: 1, stop: &stop, budget_spent: &stop, progress: &(), host: &clock };
         // Two games until the clock shows two seconds, and it shows three when they are counted.
         assert_eq!(shard_count(&StageTask::Generate(task), &[6_000, 3_000], context).unwrap(), 75);
     }
@@ -129,7 +129,7 @@ mod tests {
         };
         let stop = AtomicBool::new(false);
         let clock = Clock::default();
-        let context = Context { threads: 1, stop: &stop, budget_spent: &stop, progress: &Nobody, host: &clock };
+        let context = Context { threads: 1, stop: &stop, budget_spent: &stop, progress: &(), host: &clock };
         let visits = 180.0 * VISITS_PER_SECOND;
         for (share, expected) in [(0.5, 16), (19.5, 20)] {
             let weights = [(visits * share) as u64];

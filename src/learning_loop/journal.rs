@@ -2,23 +2,21 @@
 //! them.
 
 use super::RunTask;
-use crate::artifact::publish::{publish_bytes, read_bounded};
-use crate::artifact::{ArtifactError, FormatVersion, Registry};
+use crate::artifact::publish::publish_bytes;
+use crate::artifact::{ArtifactError, FormatVersion};
 use crate::exit_code;
 use crate::pipeline::watcher::watched;
 use crate::pipeline::{Context, StageError};
 use crate::report::write_report;
-use crate::run::log::{CallOutcome, CallRecord, RUN_RECORD_NAME, RunEfficiency, append_call, read_calls, utc};
+use crate::run::log::{
+    CallOutcome, CallRecord, LastCall, RUN_RECORD_NAME, RunEfficiency, append_call, read_calls, utc,
+};
 use crate::run::status::RunStatus;
 use crossbeam::channel::{Receiver, RecvTimeoutError};
 use serde::Serialize;
-use serde_json::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-
-/// A longer run.json is not read.
-const RECORD_SIZE_MAX: u64 = 256 << 20;
 
 /// How often run.json says how far the run is.
 const RECORD_EVERY: Duration = Duration::from_secs(10);
@@ -99,7 +97,9 @@ impl<'a> Journal<'a> {
     pub(super) fn end(&self, code: u8) {
         let is_at_work = self.is_at_work.load(Ordering::Relaxed);
         let is_verdict = matches!(code, exit_code::DONE | exit_code::REJECTED | exit_code::INCONCLUSIVE);
-        if is_at_work || !is_verdict || recorded_code(self.task.registry) != Some(code.into()) {
+        // A record that cannot be read is written again.
+        let recorded = LastCall::read(self.task.registry.folder()).ok().flatten().and_then(|call| call.code);
+        if is_at_work || !is_verdict || recorded != Some(code) {
             // What ended the run is said on stderr and by the exit code as well.
             self.record(Some(code)).unwrap_or_default();
         }
@@ -194,13 +194,6 @@ impl<'a> Journal<'a> {
     }
 }
 
-/// The exit code in run.json; `None` while the run is at work, or after it was killed.
-fn recorded_code(registry: &Registry) -> Option<u64> {
-    // A record that cannot be read says nothing, and is written again.
-    let bytes = read_bounded(&registry.folder().join(RUN_RECORD_NAME), RECORD_SIZE_MAX).ok()?;
-    serde_json::from_slice::<Value>(&bytes).ok()?["code"].as_u64()
-}
-
 const fn outcome(code: Option<u8>) -> &'static str {
     let Some(code) = code else { return "running" };
     match code {
@@ -225,11 +218,13 @@ fn unless_it_panics<T>(stage: &'static str, work: impl FnOnce() -> Result<T, Sta
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::artifact::Registry;
     use crate::config::default_config;
-    use crate::pipeline::fixtures::Nobody;
+    use crate::pipeline::fixtures::context;
     use crate::report::invocation::Invocation;
     use crate::run::lineage::Change;
     use crate::run::next::Generations;
+    use serde_json::Value;
 
     #[test]
     fn a_stage_that_panics_is_recorded_with_code_1() {
@@ -253,8 +248,7 @@ mod tests {
             invocation: &invocation,
         };
         let flag = AtomicBool::new(false);
-        let context = Context { threads: 1, stop: &flag, budget_spent: &flag, progress: &Nobody, host: &Nobody };
-        let journal = Journal::new(&task, context);
+        let journal = Journal::new(&task, context(&flag));
         let panics = || -> Result<(), StageError> {
             journal.begin()?;
             journal.call(("train", false), Some(3), || panic!("no {} there", "weight"), |()| CallEnd::default())

@@ -1,14 +1,14 @@
 //! What tests of several stages need.
 
 use super::keys::{Checked, ConfigTable};
-use super::{Context, Host, Progress};
+use super::{Context, Host};
 use crate::engine::{Game, Position, Squares};
 use crate::random::{Stream, stream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// One thread, without progress; the flag stops it.
 pub(crate) const fn context(flag: &AtomicBool) -> Context<'_> {
-    Context { threads: 1, stop: flag, budget_spent: flag, progress: &Nobody, host: &Nobody }
+    Context { threads: 1, stop: flag, budget_spent: flag, progress: &(), host: &() }
 }
 
 /// A table of the default config.
@@ -32,11 +32,6 @@ pub(super) fn position(seed: u64, empties: u8) -> Position {
     }
 }
 
-/// A host without a clock, and nobody who watches.
-pub(crate) struct Nobody;
-
-impl Host for Nobody {}
-
 /// A clock that shows a second more at each look.
 #[derive(Default)]
 pub(crate) struct Clock(AtomicU64);
@@ -45,10 +40,4 @@ impl Host for Clock {
     fn seconds(&self) -> f64 {
         self.0.fetch_add(1, Ordering::Relaxed) as f64
     }
-}
-
-impl Progress for Nobody {
-    fn begin(&self, _: &str, _: u64, _: &str) {}
-    fn advance(&self, _: u64) {}
-    fn end(&self) {}
 }

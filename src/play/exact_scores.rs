@@ -80,7 +80,6 @@ mod tests {
     use crate::artifact::{Builtin, LoadedModel};
     use crate::engine::SearchResult;
     use crate::exchange::positions::read_positions;
-    use crate::pipeline::fixtures::Nobody;
     use std::path::Path;
     use std::sync::atomic::AtomicBool;
 
@@ -100,7 +99,7 @@ mod tests {
         let listed: Vec<Vec<MoveScore>> = scored.into_iter().map(|scored| scored.scores).collect();
         let model = LoadedModel::builtin(Builtin::SquareWeights).model;
         let never = AtomicBool::new(false);
-        let context = Context { threads: 2, stop: &never, budget_spent: &never, progress: &Nobody, host: &Nobody };
+        let context = Context { threads: 2, stop: &never, budget_spent: &never, progress: &(), host: &() };
         compare(&model, &positions, &listed, analyzed, context).unwrap()
     }
 

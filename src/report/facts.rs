@@ -1,7 +1,6 @@
 //! What a report shows, read from the files of a run.
 
 use super::samples::{Scatter, scatter};
-use crate::artifact::publish::read_bounded;
 use crate::artifact::{
     ArtifactError, Dataset, GATE_GAMES, GateGameRow, GenerationLine, Manifest, ModelDocument, ModelName, NEVER,
     Registry, Verdict, VersionId,
@@ -14,7 +13,7 @@ use crate::pipeline::stage::Stage;
 use crate::pipeline::train::task::TrainMetrics;
 use crate::run::folders::{RunGate, selfplay};
 use crate::run::lineage::Lineage;
-use crate::run::log::{PlaySpeed, RUN_RECORD_NAME, RunEfficiency, read_calls};
+use crate::run::log::{LastCall, PlaySpeed, RunEfficiency, read_calls};
 use crate::run::standings::{Standing, standings};
 use crate::run::status::generation_lines;
 use crate::run::yardstick::measured_once;
@@ -22,14 +21,6 @@ use crate::statistics::sprt::SequentialTest;
 use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
 use serde::Deserialize;
 use std::path::Path;
-
-/// The call of the pipeline that `run.json` records.
-#[derive(Clone, Debug, Deserialize)]
-pub(super) struct PipelineRecord {
-    pub(super) began: String,
-    pub(super) ended: String,
-    pub(super) outcome: String,
-}
 
 /// A version with figures of the stage that made it.
 #[derive(Clone, Debug)]
@@ -68,7 +59,7 @@ pub(super) struct GatePath {
 #[derive(Debug)]
 pub(super) struct Facts {
     pub(super) run: String,
-    pub(super) record: Option<PipelineRecord>,
+    pub(super) last_call: Option<LastCall>,
     /// The last generation that the config asks for.
     pub(super) asked: u32,
     pub(super) finished: u32,
@@ -85,9 +76,6 @@ pub(super) struct Facts {
     pub(super) efficiency: Option<RunEfficiency>,
 }
 
-/// A longer `run.json` is not read.
-const RECORD_SIZE_MAX: u64 = 256 << 20;
-
 impl Facts {
     pub(super) fn read(config: &LoadedConfig, registry: &Registry, datasets: &Path) -> Result<Self, StageError> {
         let lineage = Lineage::read(config, registry, datasets)?;
@@ -99,14 +87,9 @@ impl Facts {
         let trainings: Vec<Made<TrainMetrics>> = made(&documents, Stage::Train);
         let fits: Vec<Made<FitMpcMetrics>> = made(&documents, Stage::FitMpc);
         let shown = shown(&fits, champion);
-        let record = match read_bounded(&registry.folder().join(RUN_RECORD_NAME), RECORD_SIZE_MAX) {
-            Err(ArtifactError::Missing { .. }) => None,
-            // It is a side file: one that is damaged says nothing, and the next call of the pipeline replaces it.
-            other => serde_json::from_slice(&other?).ok(),
-        };
         Ok(Self {
             run: lineage.config.name.clone(),
-            record,
+            last_call: LastCall::read(registry.folder())?,
             asked: lineage.config.config.run.generations,
             finished: lineage.finished(),
             champion,
@@ -124,7 +107,7 @@ impl Facts {
 
     /// Whether the pipeline is at work, as far as `run.json` knows.
     pub(super) fn is_running(&self) -> bool {
-        self.record.as_ref().is_some_and(|record| record.outcome == "running")
+        self.last_call.as_ref().is_some_and(|call| call.outcome == "running")
     }
 
     /// The fit whose figures are shown: the champion's, else the latest.

@@ -65,12 +65,12 @@ fn header(markup: &mut Markup, facts: &Facts) {
     markup.constant(concat!("<p class=\"brand\">", include_str!("mark.svg"), "renma</p>"));
     markup.leaf("h1", &[], &facts.run);
     markup.element("p", &[("class", "state")], |markup| {
-        let state = facts.record.as_ref().map(|record| record.outcome.as_str());
+        let state = facts.last_call.as_ref().map(|call| call.outcome.as_str());
         let class = if facts.is_running() { "badge live" } else { "badge" };
         markup.leaf("span", &[("class", class)], &state_words(state));
         markup.text(&format!("generation {} of {}", facts.finished, facts.asked.max(facts.finished)));
-        if let Some(record) = &facts.record {
-            markup.text(&format!(" · {}", period(&record.began, &record.ended)));
+        if let Some(call) = &facts.last_call {
+            markup.text(&format!(" · {}", period(&call.began, &call.ended)));
         }
     });
     markup.element("dl", &[], |markup| {

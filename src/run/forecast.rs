@@ -232,7 +232,7 @@ fn bytes_free(folder: &Path) -> Result<u64, ArtifactError> {
 mod tests {
     use super::*;
     use crate::config::{Config, default_config};
-    use crate::pipeline::fixtures::{Clock, Nobody};
+    use crate::pipeline::fixtures::Clock;
     use serde_json::Value;
     use std::sync::atomic::AtomicBool;
 
@@ -330,7 +330,7 @@ mod tests {
         {
             let config = config(&[("generate", "games", games.into()), ("generate", "part_games", games.into())]);
             let (clock, stop) = (Clock::default(), AtomicBool::new(is_stopped));
-            let context = Context { threads: 1, stop: &stop, budget_spent: &stop, progress: &Nobody, host: &clock };
+            let context = Context { threads: 1, stop: &stop, budget_spent: &stop, progress: &(), host: &clock };
             assert_eq!(game_seconds(&config, &weak, context).unwrap(), expected, "{games}");
         }
     }

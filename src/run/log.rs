@@ -15,7 +15,7 @@ const RUN_LOG_NAME: &str = "run.log";
 /// The name of the record of the last call of the pipeline, beside it.
 pub const RUN_RECORD_NAME: &str = "run.json";
 
-/// A longer log is not read: this is enough for many years.
+/// Longer files are not read: this is enough for many years.
 const SIZE_MAX: u64 = 256 << 20;
 
 /// How a call of a stage ended.
@@ -86,6 +86,29 @@ pub fn read_calls(registry: &Path) -> Result<Vec<CallRecord>, ArtifactError> {
     let text = String::from_utf8_lossy(&bytes);
     // A loss of power may leave a torn line.
     Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
+}
+
+/// What readers take from the record of the last call of the pipeline.
+#[derive(Clone, Debug, Deserialize)]
+pub struct LastCall {
+    /// When it began and when it ended or was last at work, as text.
+    pub began: String,
+    /// See `began`.
+    pub ended: String,
+    /// How it ended, or that it is at work.
+    pub outcome: String,
+    /// Its exit code; `None` while it is at work, or after it was killed.
+    pub code: Option<u8>,
+}
+
+impl LastCall {
+    /// That of a registry. A side file: one that is damaged says nothing, and the next call of the pipeline replaces it.
+    pub fn read(registry: &Path) -> Result<Option<Self>, ArtifactError> {
+        match read_bounded(&registry.join(RUN_RECORD_NAME), SIZE_MAX) {
+            Err(ArtifactError::Missing { .. }) => Ok(None),
+            other => Ok(serde_json::from_slice(&other?).ok()),
+        }
+    }
 }
 
 /// The calls that did work, by generation; of a generation that was made again, those of its last try.

@@ -73,11 +73,7 @@ impl Host for Machine {
     }
 }
 
-impl Progress for Machine {
-    fn begin(&self, _: &str, _: u64, _: &str) {}
-    fn advance(&self, _: u64) {}
-    fn end(&self) {}
-}
+impl Progress for Machine {}
 
 /// A driver as the cluster sees it.
 #[derive(Debug, Default)]

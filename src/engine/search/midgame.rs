@@ -443,17 +443,6 @@ fn probe<K: Kernel, P: Policy>(run: &mut Run<'_>, node: &Node, window: NullWindo
     probe_all::<K, P>(run, node, window, mpc.probes(node.empties(), depth))
 }
 
-/// What a static value predicts of a deep one.
-#[derive(Clone, Copy, PartialEq)]
-enum Predicted {
-    /// At most alpha.
-    Alpha,
-    /// At least beta.
-    Beta,
-    /// Neither, and whether a search may find it below the window, and above it.
-    Between((bool, bool)),
-}
-
 /// The bound, alpha or beta, beyond which a probe predicts the value.
 ///
 /// A static probe costs next to nothing, and what it predicts decides which sides are worth a search.
@@ -468,21 +457,21 @@ pub(super) fn probe_all<'m, K: Kernel, P: Policy>(
     for entry in entries {
         if entry.shallow == Depth(0) {
             let Cuts { low, high } = entry.cuts(window, STATIC_MARGIN * run.margin.sigmas(&entry.quantiles));
-            let judged = StaticValue::new::<K>(run, node).judged::<K, _>(run, node, |value| {
+            // The bound, or whether a search may find the value below the window, and above it.
+            let predicted = StaticValue::new::<K>(run, node).judged::<K, _>(run, node, |value| {
                 if high <= value {
-                    Predicted::Beta
+                    Err(window.beta())
                 } else if value <= low {
-                    Predicted::Alpha
+                    Err(window.alpha())
                 } else if entry.deep < PROBE_DEPTH_MIN {
-                    Predicted::Between((false, false))
+                    Ok((false, false))
                 } else {
-                    Predicted::Between(entry.may_cut(value, window, PROBE_MARGIN))
+                    Ok(entry.may_cut(value, window, PROBE_MARGIN))
                 }
             });
-            match judged {
-                Predicted::Beta => return Some(window.beta()),
-                Predicted::Alpha => return Some(window.alpha()),
-                Predicted::Between(tries) => (try_low, try_high) = tries,
+            match predicted {
+                Err(bound) => return Some(bound),
+                Ok(tries) => (try_low, try_high) = tries,
             }
             continue;
         }
