@@ -106,6 +106,24 @@ fn a_match_in_shards_has_the_verdict_and_the_files_of_one_machine() {
 }
 
 #[test]
+fn a_match_that_goes_on_in_shards_has_no_verdict_until_it_is_finished() {
+    let workspace = Workspace::new();
+    let of_games = |games: &str| config(&workspace, games, &[("gate.mode", "\"games\""), ("gate.games", games)]);
+    let (short, long) = (of_games("20"), of_games("40"));
+    for output in ["alone", "match"] {
+        workspace.run(&format!("gate --config {short} {MATCH} --output {output}"));
+    }
+    workspace.run(&format!("gate --config {long} {MATCH} --output alone"));
+    workspace.done(&format!("shard plan plan.json --stage gate --shards 3 --config {long} {MATCH} --output match"));
+    // The last part of the short match is made again, longer.
+    workspace.done("shard run plan.json 1");
+    assert!(!workspace.path("match/verdict.json").exists() && !workspace.path("match/manifest.json").exists());
+    run_needed(&workspace, "plan.json", "");
+    assert_eq!(workspace.run("shard finish plan.json").code, Some(10));
+    check_same_stage(&workspace, "alone", "match");
+}
+
+#[test]
 fn a_match_without_early_end_takes_shards_of_several_batches() {
     let workspace = Workspace::new();
     let config = config(&workspace, "tiny", &[("gate.mode", "\"games\""), ("gate.games", "90")]);

@@ -255,6 +255,32 @@ fn false_shards_are_named_with_who_made_them_and_nothing_is_published() {
 }
 
 #[test]
+fn a_shard_with_a_sound_footer_and_damaged_rows_is_named() {
+    let workspace = Workspace::new();
+    let config = quick(&workspace, "quick");
+    workspace.done(&format!("shard plan plan.json --config {config} --shards 5 --output data"));
+    (0..5).for_each(|shard| drop(workspace.done(&format!("shard run plan.json {shard}"))));
+    let path = workspace.path("data/positions/part-00002.parquet");
+    let mut bytes = std::fs::read(&path).unwrap();
+    // Beyond the first pages, and far from the footer.
+    let middle = bytes.len() / 3;
+    bytes[middle] ^= 1;
+    std::fs::write(&path, &bytes).unwrap();
+    for _ in 0..2 {
+        let words = [
+            "1 of its parts are false",
+            "positions/part-00002.parquet: its rows cannot be read",
+            "run their shards again",
+        ];
+        refused(&workspace, "shard finish plan.json", &words);
+    }
+    std::fs::remove_file(&path).unwrap();
+    workspace.done("shard run plan.json 2");
+    workspace.done("shard finish plan.json");
+    check_same(&workspace.path("data"), &RUN.path("data"), "shards and one run");
+}
+
+#[test]
 fn a_shard_with_the_right_values_in_other_bytes_is_named() {
     let workspace = Workspace::new();
     let config = quick(&workspace, "quick");

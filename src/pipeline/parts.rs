@@ -135,6 +135,11 @@ pub(super) trait PartKind: Sync + Sized {
         Ok(parts.finished()?.is_some())
     }
 
+    /// Withdraws what says that fewer items were enough, before a part more is published.
+    fn reopen(&self, _parts: &Parts<'_, Self>) -> Result<(), StageError> {
+        Ok(())
+    }
+
     /// As [`Shards::progress`].
     fn progress(
         &self,
@@ -256,6 +261,26 @@ impl<K: PartKind> Parts<'_, K> {
         Ok((found, missing))
     }
 
+    /// The files of these parts that look complete by their footers, so that no shard makes them again, and are not.
+    fn unreadable(&self, lacking: &[PartRange], context: Context<'_>) -> Result<Vec<(PathBuf, String)>, StageError> {
+        let (done, mut found) = (self.done()?, Vec::new());
+        for range in lacking.iter().filter(|range| done[range.index]) {
+            let mut tables = K::STAGE.tables().iter().copied();
+            let is_damaged = |table: &&Table| {
+                let rows_max = self.kind.rows_max(table, range);
+                let part = self.recipe.find(self.folder, range, &[(*table, rows_max)], context.stop);
+                part.map(|part| part.is_none())
+            };
+            let table = tables.find_map(|table| match is_damaged(&table) {
+                Ok(false) => None,
+                other => Some(other.map(|_| table)),
+            });
+            let table = table.transpose()?.unwrap_or(K::STAGE.tables()[0]);
+            found.push((part_path(Path::new(""), table, range.index), "its rows cannot be read".to_owned()));
+        }
+        Ok(found)
+    }
+
     /// Publishes a part.
     pub(super) fn publish(&self, range: &PartRange, rows: &K::Rows) -> Result<Part, ArtifactError> {
         let footer = self.recipe.footer(range);
@@ -279,6 +304,7 @@ impl<K: PartKind> Parts<'_, K> {
             return Ok((parts, report));
         }
         context.check_budget()?;
+        self.kind.reopen(self)?;
         let mut publish = |range: &PartRange, rows: K::Rows| {
             let part = self.publish(range, &rows)?;
             K::count(&rows).into_iter().for_each(|(name, count)| *report.made.entry(name).or_default() += count);
@@ -362,7 +388,9 @@ impl<K: PartKind> Shards for Parts<'_, K> {
         let missing = |range: &PartRange| StageError::Unfinished { part: range.index, folder: self.folder.to_owned() };
         let (parts, lacking) = self.sort(&ranges, |part, _| part, context)?;
         if let Some(first) = lacking.first() {
-            return Err(missing(first));
+            let parts = self.unreadable(&lacking, context)?;
+            let folder = self.folder.to_owned();
+            return Err(if parts.is_empty() { missing(first) } else { StageError::FalseParts { folder, parts } });
         }
         let dataset =
             Dataset::unpublished(self.folder, self.recipe.manifest(self.items, parts.into_values().collect()))?;

@@ -8,7 +8,7 @@ use super::recipe::identity;
 use super::score::pair_counts;
 use super::task::{BATCH_PAIRS, GateTask};
 use crate::artifact::dataset::verdict::read_verdict;
-use crate::artifact::publish::exists;
+use crate::artifact::publish::{exists, remove_file};
 use crate::artifact::{
     ArtifactError, Dataset, Footer, GATE_GAMES, GateGameRow, PartRange, Step, Table, TableRow, VerdictFile,
 };
@@ -134,6 +134,12 @@ impl PartKind for Batches<'_> {
 
     fn is_finished(&self, parts: &Parts<'_, Self>) -> Result<bool, StageError> {
         Ok(parts.verdict()?.is_some())
+    }
+
+    /// More games may change a verdict.
+    fn reopen(&self, parts: &Parts<'_, Self>) -> Result<(), StageError> {
+        let files = ["verdict.json", "manifest.json"];
+        Ok(files.iter().try_for_each(|name| remove_file(&parts.folder.join(name)))?)
     }
 
     /// Looks come in order: the first batch that is missing ends them.

@@ -36,8 +36,7 @@ pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, Stag
     let ranges = parts.ranges();
     let (found, _) = parts.sort(&ranges, |part, rows| (part, rows), context)?;
     parts.check_no_more()?;
-    // More games may change a verdict.
-    ["verdict.json", "manifest.json"].iter().try_for_each(|name| remove_file(&task.output.join(name)))?;
+    parts.kind.reopen(&parts)?;
     let found = found.into_iter().map(|(index, (part, rows))| ((index, part), (index, rows)));
     let (mut entries, played): (BTreeMap<usize, Part>, BTreeMap<usize, BatchRows>) = found.unzip();
     let mut publish = |range: &PartRange, batch: BatchRows| {
