@@ -441,6 +441,84 @@ fn a_restart_that_was_interrupted_is_finished_by_the_next_call() {
     assert!(begun.len() == 1 && begun[0]["generation"] == 1, "the player of a removed generation stayed: {begun:?}");
 }
 
+/// Adds v0006, which another run made in its second generation.
+fn import_other(workspace: &Workspace) {
+    let other = tiny(workspace, "other", &[("run.seed", "5")]);
+    for options in ["", "--restart 2"] {
+        check(workspace, &format!("--config {other} {options}"), 0, &[]);
+    }
+    workspace.done("model export --model v0006 --models models/other --format renma --output other.renma");
+    workspace.done("model import other.renma --models models/run");
+}
+
+#[test]
+fn a_restart_keeps_versions_from_elsewhere_and_what_was_promoted_of_them() {
+    let workspace = copy_of_run();
+    import_other(&workspace);
+    let config = tiny(&workspace, "run", &[]);
+    workspace.done("promote v0006 --models models/run");
+    check(
+        &workspace,
+        &format!("--config {config} --restart 1"),
+        0,
+        &["restart: removing generations 1 to 2: ", " 4 versions"],
+    );
+    assert!(workspace.path("models/run/v0006/model.json").exists());
+    let history = ChampionFile::read(&workspace.path("models/run")).unwrap().history;
+    assert!(history.iter().any(|promotion| promotion.id.to_string() == "v0006"), "{history:?}");
+}
+
+#[test]
+fn clearing_away_keeps_versions_from_elsewhere() {
+    let workspace = copy_of_run();
+    import_other(&workspace);
+    let config = tiny(&workspace, "run", &[("run.generations", "3"), ("run.keep_generations", "1")]);
+    check(&workspace, &format!("--config {config}"), 0, &[]);
+    let closed: Value = read_sealed(&workspace.path("models/run/closed.json")).unwrap();
+    assert_eq!(closed["generation"], 2, "{closed}");
+    assert!(workspace.path("models/run/v0006/model.json").exists());
+}
+
+#[test]
+fn a_run_whose_start_became_another_model_says_how_to_go_on_and_can() {
+    let workspace = Workspace::new();
+    let other = tiny(&workspace, "other", &[]);
+    check(&workspace, &format!("--config {other}"), 0, &[]);
+    for model in ["v0002", "v0004"] {
+        let from = format!("--model {model} --models models/other");
+        workspace.done(&format!("model export {from} --format renma --output {model}.renma"));
+    }
+    // Too few games to decide, so that both generations are played by the start.
+    let config = tiny(&workspace, "run", &[("run.start", "\"start.renma\""), ("gate.mode", "\"sprt\"")]);
+    let start = |model: &str| std::fs::copy(workspace.path(&format!("{model}.renma")), workspace.path("start.renma"));
+    start("v0002").unwrap();
+    check(&workspace, &format!("--config {config}"), 0, &[]);
+    std::fs::remove_dir_all(workspace.path("datasets/run/gate/generation=0002")).unwrap();
+    start("v0004").unwrap();
+    for options in ["", "--dry-run"] {
+        check(&workspace, &format!("--config {config} {options}"), 65, &["start.renma is model", "--restart 2"]);
+    }
+    let record: Value = serde_json::from_slice(&std::fs::read(workspace.path("models/run/run.json")).unwrap()).unwrap();
+    assert_eq!((&record["code"], &record["outcome"]), (&65.into(), &"damaged".into()), "{record}");
+    for options in ["--restart 2 --dry-run", "--restart 2"] {
+        check(&workspace, &format!("--config {config} {options}"), 0, &[]);
+    }
+}
+
+#[test]
+fn a_restart_that_would_meet_a_link_changes_nothing() {
+    let workspace = copy_of_run();
+    let folder = workspace.path("datasets/run/gate/generation=0002");
+    std::fs::rename(&folder, workspace.path("elsewhere")).unwrap();
+    std::os::unix::fs::symlink(workspace.path("elsewhere"), &folder).unwrap();
+    let before = data(&workspace);
+    let config = tiny(&workspace, "run", &[]);
+    check(&workspace, &format!("--config {config} --restart 2"), 65, &["generation=0002", "it is a link"]);
+    let now = data(&workspace);
+    let changed: Vec<&String> = before.keys().filter(|name| now.get(*name) != before.get(*name)).collect();
+    assert!(changed.is_empty(), "{changed:?}");
+}
+
 #[test]
 fn a_restart_withdraws_the_configs_of_what_it_removes_alone() {
     let workspace = copy_of_run();

@@ -166,15 +166,20 @@ fn create_synced(path: &Path) -> io::Result<()> {
 /// A symbolic link, which is never followed, or a system error.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that renames")]
 pub fn remove_folder(folder: &Path) -> Result<(), ArtifactError> {
+    check_removable(folder)?;
     let failed = |source| ArtifactError::io("remove", folder, source);
-    if !fs::symlink_metadata(folder).map_err(failed)?.is_dir() {
-        return Err(ArtifactError::unfit(folder, "it is a link or a file: only a folder itself is removed"));
-    }
     let parent = parent(folder);
     let mut aside = TemporaryFolder::new(parent).map_err(failed)?;
     fs::rename(folder, aside.path.join(REMOVED_NAME)).map_err(failed)?;
     sync_folder(parent)?;
     aside.remove().map_err(failed)
+}
+
+/// Refuses what [`remove_folder`] does not remove.
+pub fn check_removable(folder: &Path) -> Result<(), ArtifactError> {
+    let found = fs::symlink_metadata(folder).map_err(|source| ArtifactError::io("remove", folder, source))?;
+    let reason = "it is a link or a file: only a folder itself is removed";
+    if found.is_dir() { Ok(()) } else { Err(ArtifactError::unfit(folder, reason)) }
 }
 
 /// The result of some work on folders: the standard library panics if the system fails to close one.

@@ -9,7 +9,7 @@ use crate::pipeline::{Context, StageError};
 use crate::report::invocation::quoted;
 use crate::run::folders::generation_folder;
 use crate::run::forecast::Forecast;
-use crate::run::lineage::{Change, Lineage};
+use crate::run::lineage::Lineage;
 use crate::run::log::read_calls;
 use crate::run::next::Next;
 use crate::run::restart::Loss;
@@ -77,10 +77,13 @@ pub fn plan(task: &RunTask<'_>, context: Context<'_>) -> Result<Plan, StageError
 
 /// What the generations of a call are expected to take.
 pub(super) fn forecast(task: &RunTask<'_>, context: Context<'_>) -> Result<Forecast, StageError> {
-    let lineage = Lineage::read(task.config, task.registry, task.datasets)?;
+    let mut lineage = Lineage::read(task.config, task.registry, task.datasets)?;
+    let begun = lineage.begun_before(task.change)?;
+    if let Some(from) = lineage.restart_from(task.change) {
+        lineage.forget(from, None);
+    }
     let next = run_steps(&lineage)?.next;
-    let next = if let Change::Restart(from) = task.change { from.min(next) } else { next };
-    let last = lineage.last(task.generations, lineage.begun_before(task.change)?, next);
+    let last = lineage.last(task.generations, begun, next);
     let calls = read_calls(task.registry.folder())?;
     let is_over = AtomicBool::new(false);
     let limit = |ended: Receiver<()>| {

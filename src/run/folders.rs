@@ -5,6 +5,7 @@ use crate::artifact::dataset::verdict::read_verdict;
 use crate::artifact::publish::{entries_in, exists};
 use crate::artifact::{ArtifactError, ContentHash, Manifest, ModelDocument, Table, VerdictFile};
 use crate::pipeline::stage::Stage;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// A run has no more generations, as the key `run.generations` says.
@@ -104,10 +105,13 @@ pub fn selfplay(datasets: &Path) -> Result<Vec<(u32, PathBuf, Manifest)>, Artifa
     Ok(found)
 }
 
-/// The generation in which a stage made a version; none of a version that came from elsewhere.
-pub fn generation_of(document: &ModelDocument) -> Option<u32> {
+/// The generation in which a stage made a version from the run's own games, which have this content in each generation; none of
+/// a version that came from elsewhere.
+pub fn generation_of(document: &ModelDocument, played: &BTreeMap<u32, ContentHash>) -> Option<u32> {
     let origin = &document.origin;
-    Stage::named(&origin.stage).filter(|stage| stage.makes_versions()).and(origin.generation())
+    Stage::named(&origin.stage).filter(|stage| stage.makes_versions())?;
+    let newest = origin.datasets.last().filter(|newest| played.get(&newest.generation) == Some(&newest.content));
+    newest.map(|newest| newest.generation)
 }
 
 /// A finished gate of a run.

@@ -1,6 +1,6 @@
 //! What the rest of a run is expected to take: time, disk, memory. An estimate for people; no result depends on it.
 
-use super::folders::generation_folder;
+use super::folders::{DatasetFolder, generation_folder, generations};
 use super::lineage::Lineage;
 use super::log::{CallOutcome, CallRecord, calls_by_generation};
 use super::tasks::TRAIN_MEMORY;
@@ -78,19 +78,21 @@ impl Forecast {
         calls: &[CallRecord],
         context: Context<'_>,
     ) -> Result<Self, StageError> {
-        let generations = (last + 1).saturating_sub(next);
+        let left = (last + 1).saturating_sub(next);
         let config = &lineage.config;
         let (bytes, memory) = size(config, lineage.datasets, next)?;
         let (seconds, is_minimum) = match recent_seconds(calls, next) {
-            _ if generations == 0 => (0.0, false),
-            Some(seconds) => (seconds * f64::from(generations), false),
+            _ if left == 0 => (0.0, false),
+            Some(seconds) => (seconds * f64::from(left), false),
             None => seconds_by_trial(lineage, (next, last), context)?,
         };
         Ok(Self {
-            generations,
+            generations: left,
             seconds,
             is_minimum,
-            bytes: bytes.saturating_mul(added(config, next, last).into()),
+            bytes: bytes
+                .saturating_mul(added(config, next, last).into())
+                .saturating_sub(begun(lineage.datasets, next)?),
             bytes_free: bytes_free(lineage.datasets)?,
             memory,
         })
@@ -125,6 +127,17 @@ fn added(config: &LoadedConfig, next: u32, last: u32) -> u32 {
     let kept =
         |finished: u32| if keep_generations == 0 { finished } else { finished.min(keep_generations + window - 1) };
     if last < next { 0 } else { (kept(last - 1) + 1).saturating_sub(kept(next - 1)) }
+}
+
+/// Bytes of the datasets from this generation on: those of one that has begun are there already, and a restart removes them all.
+fn begun(datasets: &Path, next: u32) -> Result<u64, ArtifactError> {
+    let mut bytes = 0;
+    for kind in DatasetFolder::all() {
+        for generation in generations(datasets, kind)?.into_iter().filter(|generation| next <= *generation) {
+            bytes += bytes_in(&generation_folder(datasets, kind, generation))?;
+        }
+    }
+    Ok(bytes)
 }
 
 /// The mean seconds of the latest generations before the next one that a gate has judged, if there are any.

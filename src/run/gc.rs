@@ -4,7 +4,7 @@
 //! ones are closed: `closed.json` says so before anything is removed, and no stage works on them again. Of these we keep
 //! the self-play that training windows still reach, the gates behind promotions, and the versions behind champions.
 
-use super::folders::{DatasetFolder, generation_folder, generation_of, generations, selfplay};
+use super::folders::{DatasetFolder, gates, generation_folder, generation_of, generations, selfplay};
 use super::lineage::Lineage;
 use super::status::generation_lines;
 use super::yardstick::measured;
@@ -64,8 +64,9 @@ fn plan_of_idle(lineage: &Lineage<'_>) -> Result<GcPlan, StageError> {
         return Ok(GcPlan { closed: lineage.closed.clone(), removals, linked });
     }
     let closed = closed_file(lineage, &documents)?;
-    let mut needless = needless_generations(lineage, closed.generation)?;
-    needless.extend(needless_versions(lineage, &documents, &closed)?);
+    // Versions before the games by which they are known.
+    let mut needless = needless_versions(lineage, &documents, &closed)?;
+    needless.extend(needless_generations(lineage, closed.generation)?);
     for (root, path) in needless {
         if is_behind_link(root, &path)? {
             linked.push(path);
@@ -96,8 +97,10 @@ pub fn collect(mut lineage: Lineage<'_>) -> Result<GcPlan, StageError> {
     let is_removing = lineage.config.config.run.keep_generations != 0 && is_folder(registry)?;
     // Nobody promotes a version while it is removed.
     let lock = is_removing.then(|| FolderLock::take(registry)).transpose()?;
-    // Another may have been promoted by hand since the run was read.
+    // Another may have been promoted, or generations closed, since the run was read.
     lineage.champions = ChampionFile::read(registry)?;
+    lineage.closed = ClosedFile::read(registry)?;
+    lineage.gates = gates(lineage.datasets)?;
     let plan = plan_of_idle(&lineage)?;
     for root in [registry, lineage.datasets] {
         if !is_behind_link(root, root)? {
@@ -195,16 +198,18 @@ fn needless_versions<'a>(
     documents: &[ModelDocument],
     closed: &ClosedFile,
 ) -> Result<Needless<'a>, ArtifactError> {
+    let played = selfplay(lineage.datasets)?;
+    let contents = played.iter().map(|(generation, _, manifest)| (*generation, manifest.content)).collect();
     // Each has the id of the folder in which it was found.
     let is_closed = |document: &&ModelDocument| {
-        generation_of(document).is_some_and(|generation| (1..=closed.generation).contains(&generation))
+        generation_of(document, &contents).is_some_and(|generation| (1..=closed.generation).contains(&generation))
     };
     let needed = lineage.gates.iter().filter(|gate| closed.generation < gate.generation);
     let players = needed.flat_map(|gate| [&gate.verdict.candidate, &gate.verdict.baseline]);
     let mut wanted: Vec<ContentHash> = players.map(|player| player.content).collect();
     wanted.extend(lineage.champions.history.iter().map(|promotion| promotion.content));
     wanted.extend(closed.champion.as_ref().map(|champion| champion.content));
-    let played = selfplay(lineage.datasets)?.into_iter().filter(|(generation, ..)| closed.generation < *generation);
+    let played = played.into_iter().filter(|(generation, ..)| closed.generation < *generation);
     wanted.extend(played.flat_map(|(.., manifest)| manifest.models.into_values()));
     wanted.extend(documents.iter().filter(|document| !is_closed(document)).map(|document| document.content));
     let mut reachable = BTreeSet::new();

@@ -283,7 +283,7 @@ impl<'a> Lineage<'a> {
     }
 
     /// Where a restart begins, if one is asked for or was interrupted.
-    pub(super) fn restart_from(&self, change: Change) -> Option<u32> {
+    pub fn restart_from(&self, change: Change) -> Option<u32> {
         let asked = if let Change::Restart(from) = change { Some(from) } else { None };
         asked.into_iter().chain(self.file.restart).min()
     }

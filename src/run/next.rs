@@ -138,7 +138,8 @@ impl Lineage<'_> {
         let begun = self.file.generations.last().map_or(0, |entry| entry.generation);
         if begun + 1 < from {
             let reason = format!("--restart {from}: run {} has begun {begun} generations", self.config.name);
-            return Err(StageError::Setting(format!("{reason}\nrestart from generation {begun} or earlier")));
+            let latest = begun.max(1);
+            return Err(StageError::Setting(format!("{reason}\nrestart from generation {latest} or earlier")));
         }
         Ok(begun)
     }

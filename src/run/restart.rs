@@ -4,11 +4,12 @@ use super::folders::{DatasetFolder, generation_folder, generation_of, generation
 use super::gc::{check_idle, closed_text};
 use super::lineage::Lineage;
 use super::log::{calls_by_generation, read_calls};
-use crate::artifact::publish::remove_folder;
-use crate::artifact::{ChampionFile, ContentHash, FolderLock, Manifest};
+use crate::artifact::publish::{check_removable, remove_folder};
+use crate::artifact::{ChampionFile, ClosedFile, ContentHash, FolderLock, Manifest};
 use crate::pipeline::StageError;
 use crate::pipeline::stage::Stage;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// What a restart removes.
@@ -46,12 +47,16 @@ impl Lineage<'_> {
             return Err(StageError::Setting(format!("{reason}\nrestart from generation {first} or later")));
         }
         let mut loss = Loss { from, to: 0, games: 0, gate_games: 0, versions: 0, cpu_hours: 0.0, folders: Vec::new() };
+        let mut played = BTreeMap::new();
         for kind in DatasetFolder::all() {
             for generation in generations(self.datasets, kind)?.into_iter().filter(|generation| from <= *generation) {
                 let folder = generation_folder(self.datasets, kind, generation);
-                if let Some(Manifest { done, .. }) = Manifest::find_any(&folder)? {
+                if let Some(Manifest { done, content, .. }) = Manifest::find_any(&folder)? {
                     match kind {
-                        DatasetFolder::Stage(Stage::Generate) => loss.games += done,
+                        DatasetFolder::Stage(Stage::Generate) => {
+                            loss.games += done;
+                            played.insert(generation, content);
+                        }
                         DatasetFolder::Stage(Stage::Gate) | DatasetFolder::Drift => loss.gate_games += 2 * done,
                         DatasetFolder::Stage(_) => {}
                     }
@@ -60,12 +65,12 @@ impl Lineage<'_> {
                 loss.folders.push(folder);
             }
         }
-        for document in self.registry.documents()? {
-            if generation_of(&document).is_some_and(|generation| from <= generation) {
-                loss.versions += 1;
-                loss.folders.push(self.registry.folder_of(document.id));
-            }
-        }
+        let documents = self.registry.documents()?.into_iter();
+        let made = documents.filter(|document| generation_of(document, &played).is_some());
+        let versions: Vec<PathBuf> = made.map(|document| self.registry.folder_of(document.id)).collect();
+        loss.versions = versions.len() as u64;
+        // Before the games, by which they are known.
+        loss.folders.splice(0..0, versions);
         let calls = read_calls(self.registry.folder())?;
         let calls = calls_by_generation(&calls);
         let lost = calls.range(from..).flat_map(|(_, calls)| calls);
@@ -82,8 +87,11 @@ impl Lineage<'_> {
     pub(super) fn restart(&mut self, from: u32, loss: Option<Loss>) -> Result<(), StageError> {
         check_idle(self.registry, self.datasets)?;
         let _lock = FolderLock::take(self.registry.folder())?;
-        // It may have been promoted by hand since the run was read.
+        // It may have been promoted or collected by hand since the run was read.
         self.champions = ChampionFile::read(self.registry.folder())?;
+        self.closed = ClosedFile::read(self.registry.folder())?;
+        let folders = loss.as_ref().map(|loss| loss.folders.as_slice()).unwrap_or_default();
+        folders.iter().try_for_each(|folder| check_removable(folder))?;
         self.file.restart = Some(from);
         let champions = self.champions.clone();
         self.forget(from, loss.as_ref());
@@ -103,7 +111,7 @@ impl Lineage<'_> {
     }
 
     /// Forgets a generation and all after it, in memory only.
-    pub(super) fn forget(&mut self, from: u32, loss: Option<&Loss>) {
+    pub fn forget(&mut self, from: u32, loss: Option<&Loss>) {
         self.file.generations.retain(|entry| entry.generation < from);
         let first_config = self.file.configs.first().cloned();
         self.file.configs.retain(|entry| entry.from < from);
