@@ -9,6 +9,7 @@ pub mod plan;
 mod stages;
 
 use crate::artifact::model::reference::load_model;
+use crate::artifact::publish::is_folder;
 use crate::artifact::{FolderLock, LoadedModel, Registry, Verdict, VerdictFile};
 use crate::cluster::elsewhere::Elsewhere;
 use crate::config::LoadedConfig;
@@ -111,15 +112,20 @@ struct Run<'a> {
 /// A run that cannot continue with its config, a run at work, and the errors of the stages. What was finished is kept, and the same
 /// call resumes.
 pub fn run(task: RunTask<'_>, tell: &dyn Fn(Event<'_>), context: Context<'_>) -> Result<Option<Verdict>, StageError> {
-    let forecast = plan::forecast(&task, context)?;
-    if 0 < forecast.generations {
-        tell(Event::Forecast(&forecast));
+    let forecast = plan::forecast(&task, context);
+    if forecast.is_err() && !is_folder(task.registry.folder())? {
+        return forecast.map(|_| None);
     }
-    forecast.check_disk(task.datasets)?;
     let _lock = FolderLock::take_named(task.registry.folder(), RUN_LOCK_NAME)?;
     let journal = Journal::new(&task, context);
-    let result =
-        journal.keep(|| Run { task, context, journal: &journal, tell, seconds: forecast.seconds }.generations());
+    let result = journal.keep(|| {
+        let forecast = forecast?;
+        if 0 < forecast.generations {
+            tell(Event::Forecast(&forecast));
+        }
+        forecast.check_disk(task.datasets)?;
+        Run { task, context, journal: &journal, tell, seconds: forecast.seconds }.generations()
+    });
     journal.end(match &result {
         Ok(verdict) => code_of(*verdict),
         Err(error) => error.exit_code(),
@@ -136,7 +142,11 @@ impl Run<'_> {
         let mut next = self.begin(self.task.change, self.task.generations)?;
         let last = next.last;
         loop {
-            self.drift(&next)?;
+            match self.drift(&next) {
+                // All candidates have their verdicts: it is left to the next call.
+                Err(StageError::BudgetSpent) if last < next.generation => {}
+                other => other?,
+            }
             if last < next.generation {
                 // The removal of an earlier call may have failed.
                 self.collect(&next)?;

@@ -162,6 +162,7 @@ fn a_flipped_byte_in_a_dataset_stops_the_run_with_its_name() {
         let mut flipped = sound.clone();
         flipped[sound.len() / 2] ^= 1;
         workspace.write(&name, &flipped);
+        std::fs::remove_file(workspace.path("models/run/run.json")).unwrap();
         let outcome = check(&workspace, &format!("--config {config} --exit-verdict"), 65);
         assert!(outcome.stderr.contains(&name), "{}", outcome.stderr);
         let record = run_json(&workspace, "run");

@@ -102,8 +102,6 @@ impl<'a> Journal<'a> {
         if is_at_work || !is_verdict || recorded != Some(code) {
             // What ended the run is said on stderr and by the exit code as well.
             self.record(Some(code)).unwrap_or_default();
-        }
-        if is_at_work {
             self.report();
         }
     }
