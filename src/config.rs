@@ -7,7 +7,7 @@ pub mod setting;
 use crate::artifact::ArtifactError;
 use crate::artifact::line::is_line;
 use crate::artifact::model::features_file::{parse_features, read_features};
-use crate::artifact::publish::{read_bounded, read_file_or_pipe};
+use crate::artifact::publish::{exists, read_bounded, read_file_or_pipe};
 use crate::engine::PatternSet;
 use crate::exchange::records;
 use crate::exchange::transcripts::read_transcripts;
@@ -244,8 +244,8 @@ pub fn default_config() -> LoadedConfig {
 
 fn load_text(path: &Path, text: &str, settings: &[Setting]) -> Result<LoadedConfig, ConfigError> {
     let invalid = |origin, reason| ConfigError::Invalid { place: place(path, origin), reason };
-    // The file of the default names nothing that differs from it.
-    let text = if text == DEFAULT { "" } else { text };
+    // The file of the default names nothing that differs from it but what lies beside it.
+    let (text, is_copy) = if text == DEFAULT { ("", true) } else { (text, false) };
     let Resolved { config, origins } = resolve(text, &setting::text_of(settings), DEFAULT)
         .map_err(|Fault { origin, reason }| invalid(origin, reason))?;
     let builtin = builtin::name_of(path);
@@ -255,7 +255,8 @@ fn load_text(path: &Path, text: &str, settings: &[Setting]) -> Result<LoadedConf
         move |source| ConfigError::Named { place, setting, source }
     };
     let features = config.run.features.as_str();
-    let is_embedded = builtin.is_some() || !origins.contains_key("run.features");
+    let is_beside = origins.contains_key("run.features") || (is_copy && exists(&folder.join(features)).unwrap_or(true));
+    let is_embedded = builtin.is_some() || !is_beside;
     let features = match builtin::text_of(&builtin::FEATURES, features).filter(|_| is_embedded) {
         Some(text) => parse_features(text).expect("the embedded features are sound"),
         None => read_features(&folder.join(features)).map_err(named("run.features", features))?,
@@ -324,6 +325,7 @@ fn read_book(path: &Path) -> Result<Book, ArtifactError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::artifact::publish::publish_bytes;
     use std::collections::BTreeSet;
 
     /// A default in which every value that a config may name is another one.
@@ -402,6 +404,19 @@ mod tests {
         assert_eq!(load("default.toml").config, default_config().config);
         assert!(load("default.toml").origins.is_empty());
         assert!(2000 <= default_config().config.generate.games);
+    }
+
+    #[test]
+    fn a_copy_of_the_default_takes_the_patterns_beside_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("default.toml");
+        publish_bytes(&path, DEFAULT.as_bytes()).unwrap();
+        let features = || load_config(&path).unwrap().features;
+        assert_eq!(features().name(), default_config().features.name());
+        let other = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/features/es-cube.toml");
+        let text = read_bounded(&other, 1 << 20).unwrap();
+        publish_bytes(&folder.path().join("features/edge-corner.toml"), &text).unwrap();
+        assert_eq!(features().name(), "es-cube");
     }
 
     #[test]
@@ -545,7 +560,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("c.toml");
         let text = "[run]\nfeatures = \"nowhere.toml\"\n";
-        crate::artifact::publish::publish_bytes(&path, text.as_bytes()).unwrap();
+        publish_bytes(&path, text.as_bytes()).unwrap();
         let error = load_config(&path).unwrap_err().to_string();
         assert!(error.ends_with("c.toml:2: run.features = \"nowhere.toml\""), "{error}");
     }

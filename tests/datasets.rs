@@ -68,6 +68,22 @@ fn a_manifest_of_as_many_parts_as_there_may_be_is_read_back_and_a_larger_one_is_
 }
 
 #[test]
+fn a_dataset_within_another_is_not_merged_with_it() {
+    let workspace = Workspace::new();
+    workspace.write("a.txt", "f5d6c3d3c4\n");
+    workspace.write("b.txt", "f5f6e6f4g5\n");
+    for name in ["a", "b"] {
+        workspace.done(&format!("dataset import {name}.txt --format transcripts --output {name}"));
+    }
+    workspace.done("dataset merge a b --output both");
+    for pair in ["both a", "b both"] {
+        let outcome = workspace.run(&format!("dataset merge {pair} --output again"));
+        assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("have the same content"), "{}", outcome.stderr);
+    }
+}
+
+#[test]
 fn datasets_with_too_many_parts_together_are_not_merged() {
     let workspace = Workspace::new();
     for (name, seed) in [("first", 1), ("second", 2)] {

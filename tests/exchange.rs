@@ -5,8 +5,11 @@
 #[path = "support/workspace.rs"]
 mod workspace;
 
-use arrow::array::{ArrayRef, BooleanArray, Int16Array, Int32Array, Int64Array, RecordBatch, StringArray, UInt64Array};
+use arrow::array::{
+    ArrayRef, BooleanArray, Int16Array, Int32Array, Int64Array, RecordBatch, StringArray, StructArray, UInt64Array,
+};
 use arrow::compute::concat_batches;
+use arrow::datatypes::Field;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
@@ -348,6 +351,35 @@ fn parquet_may_be_compressed_in_any_way() {
         let scores = Dataset::open(&workspace.path(name)).unwrap().rows(0, &NEVER).unwrap();
         assert!(scores.iter().map(|row| row.score).eq((0..100).map(|score| Some(Score(score)))), "{name}");
     }
+}
+
+#[test]
+fn a_column_that_comes_twice_is_refused() {
+    let workspace = Workspace::new();
+    let (Black(black), White(white)) = ColoredPosition::START.boards();
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("black", Arc::new(UInt64Array::from(vec![black]))),
+        ("white", Arc::new(UInt64Array::from(vec![white]))),
+        ("black_to_move", Arc::new(BooleanArray::from(vec![true]))),
+        ("score", Arc::new(Int32Array::from(vec![1_000]))),
+        ("score", Arc::new(Int32Array::from(vec![2_000]))),
+    ];
+    write_compressed(&workspace, "twice.parquet", columns, Compression::UNCOMPRESSED);
+    let import = "dataset import twice.parquet --format parquet --output out";
+    check_refused(&workspace, import, 65, &["twice.parquet", "two of its columns are `score`"]);
+}
+
+#[test]
+fn columns_deep_within_groups_are_refused() {
+    let workspace = Workspace::new();
+    let mut column: (&str, ArrayRef) = ("leaf", Arc::new(Int32Array::from(vec![1])));
+    for _ in 0..20 {
+        let field = Field::new(column.0, column.1.data_type().clone(), false);
+        column = ("group", Arc::new(StructArray::from(vec![(Arc::new(field), column.1)])));
+    }
+    write_compressed(&workspace, "deep.parquet", vec![column], Compression::UNCOMPRESSED);
+    let import = "dataset import deep.parquet --format parquet --output out";
+    check_refused(&workspace, import, 65, &["deep.parquet", "more than 16 groups deep"]);
 }
 
 #[test]

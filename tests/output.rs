@@ -164,6 +164,7 @@ fn a_full_stdout_may_pass_and_is_named() {
         "dataset inspect data --json",
         "status --config configs/tiny.toml",
         "bench perft --depth 2 --json",
+        "serve --model builtin:disc-count --port 0 --json",
         "train --config configs/tiny.toml --dataset selfplay --models registry",
         "--help",
         "eval --help",
@@ -187,6 +188,7 @@ fn an_export_that_does_not_fit_blames_the_model_and_not_the_file() {
     for (arguments, blamed) in [
         ("--model builtin:disc-count --format es-cube-eval", "cannot use builtin:disc-count"),
         ("--model builtin:champion --format mpc-dat", "cannot use builtin:champion"),
+        ("--model builtin:square-weights --format mpc-dat", "the model has no statistics"),
     ] {
         let outcome = workspace.run(&format!("model export {arguments} --output out.dat"));
         assert_eq!(outcome.code, Some(65), "{arguments}\n{}", outcome.stderr);

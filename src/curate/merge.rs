@@ -23,8 +23,15 @@ const ALGORITHM: u32 = 1;
 pub fn merge(folders: &[PathBuf], output: &Path, context: Context<'_>) -> Result<(Manifest, bool), StageError> {
     let datasets = folders.iter().map(|folder| Dataset::open(folder)).collect::<Result<Vec<_>, _>>()?;
     let parents: Vec<ContentHash> = datasets.iter().map(|dataset| dataset.manifest().content).collect();
-    for (index, parent) in parents.iter().enumerate() {
-        if let Some(first) = parents[..index].iter().position(|other| other == parent) {
+    // Each with the datasets of which it was merged.
+    let contents: Vec<Vec<ContentHash>> = datasets
+        .iter()
+        .zip(&parents)
+        .map(|(dataset, content)| [&[*content], dataset.manifest().parents.as_slice()].concat())
+        .collect();
+    for (index, content) in contents.iter().enumerate() {
+        let has_same = |other: &Vec<ContentHash>| other.iter().any(|part| content.contains(part));
+        if let Some(first) = contents[..index].iter().position(has_same) {
             let (first, second) = (folders[first].display(), folders[index].display());
             let reason = format!("{first} and {second} have the same content: each dataset is merged once");
             return Err(StageError::Setting(reason));

@@ -25,7 +25,8 @@ fn read_line(line: &str) -> Result<Option<ImportedGame>, (usize, String)> {
     let sided = board.get(64..).is_some_and(|side| !side.is_empty());
     let colored = parse_board(&if sided { board.to_owned() } else { format!("{board} X") });
     let colored = colored.map_err(|error| (error.byte.min(board.len()), error.reason))?;
-    let score = parse_score(score).ok_or_else(|| (score_begin, format!("`{score}` is not a score in discs, ±64")))?;
+    let no_score = || (score_begin, format!("`{}` is not a score in discs, ±64", score.escape_debug()));
+    let score = parse_score(score).ok_or_else(no_score)?;
     // Without a pass, plies and empty squares add up to 60; how many passes there were is not known.
     let ply = Ply(60_u8.saturating_sub(colored.position.empties()));
     let row = PositionRow { score: Some(score), ..PositionRow::unlabeled(colored, ply) };

@@ -70,9 +70,10 @@ pub fn import_es_cube_eval(path: &Path) -> Result<(Evaluation, MirrorCounts), Ar
     let mut weights = Vec::with_capacity(set.feature_count());
     for (index, word) in bytes.chunks_exact(4).enumerate() {
         let weight = i32::from_le_bytes([word[0], word[1], word[2], word[3]]);
-        weights.push(i16::try_from(weight).map_err(|_| {
+        let weight = i16::try_from(weight).ok().filter(|weight| *weight != i16::MIN).ok_or_else(|| {
             ArtifactError::damaged(path, format!("byte {}: weight {weight} is beyond ±32767", index * 4))
-        })?);
+        })?;
+        weights.push(weight);
     }
     let written = weights.clone();
     spread(set, &mut weights, 1);
@@ -95,7 +96,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("eval.dat");
         let set = ES_CUBE.clone();
-        let weights = set.canonical().iter().map(|&canonical| (canonical % 40_001) as i16).collect();
+        let weights = set.canonical().iter().map(|&canonical| ((canonical % 65_535) as i32 - 32_767) as i16).collect();
         let evaluation = Evaluation::new(set, weights).unwrap();
         publish_bytes(&path, &es_cube_eval_bytes(&evaluation).unwrap()).unwrap();
         let mobile =

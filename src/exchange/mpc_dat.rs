@@ -27,6 +27,9 @@ pub const MPC_DAT_FILE: FileKind =
 /// Why the table cannot be written: it has another form, or deviations that are too large at this `t`.
 pub fn mpc_dat_bytes(table: &MpcTable, t: f64) -> Result<Vec<u8>, String> {
     let entries = table.entries();
+    if entries.is_empty() {
+        return Err("the model has no statistics".to_owned());
+    }
     let mut words = vec![entries.len() as i32];
     for (deep, entry) in (DEEP_FIRST..).zip(entries) {
         if entry.deep != Depth(deep) || entry.slope != 1.0 || entry.growth != 0.0 {
@@ -68,7 +71,7 @@ pub fn import_mpc_dat(path: &Path, t: f64) -> Result<MpcTable, ArtifactError> {
 fn read_words(bytes: &[u8]) -> Option<Vec<i32>> {
     let words: Vec<i32> =
         bytes.chunks_exact(4).map(|word| i32::from_le_bytes([word[0], word[1], word[2], word[3]])).collect();
-    let count = words.first().copied().filter(|count| (0..=DEPTHS_MAX).contains(count))?;
+    let count = words.first().copied().filter(|count| (1..=DEPTHS_MAX).contains(count))?;
     (bytes.len() == 4 + 12 * count as usize).then_some(words)
 }
 

@@ -51,6 +51,10 @@ pub fn read_parquet(path: &Path, bytes: Vec<u8>, label: bool) -> Result<Records,
     let size = bytes.len() as u64;
     let (builder, _) = pages::open(path, bytes.into(), is_column)?;
     let names: Vec<String> = builder.schema().fields().iter().map(|field| field.name().clone()).collect();
+    let again = names.iter().enumerate().find(|(index, name)| is_column(name) && names[..*index].contains(name));
+    if let Some((_, name)) = again {
+        return Err(ArtifactError::unfit(path, format!("two of its columns are `{name}`")));
+    }
     let has = |name: &str| names.iter().any(|other| other == name);
     check_columns(has, label).map_err(|reason| ArtifactError::unfit(path, reason))?;
     for field in builder.schema().fields().iter().filter(|field| is_column(field.name())) {

@@ -95,6 +95,9 @@ fn verify_lone_positions(dataset: &Dataset, index: usize, rows: &[PositionRow]) 
 /// Plays the game and compares each position with its row; an imported game may have been given up.
 fn replay(game: &GameRow, rows: &[PositionRow], kind: DatasetKind) -> Result<(), String> {
     let replayed = Game::from_transcript(&game.moves).map_err(|error| format!("moves, {error}"))?;
+    if let Some(result) = game.result.filter(|result| !(-64..=64).contains(result)) {
+        return Err(format!("its result {result} is beyond ±64"));
+    }
     let mut rows = rows.iter().peekable();
     let mut begun = false;
     for Turn { ply: Ply(ply), colored, square } in replayed.turns() {

@@ -94,8 +94,8 @@ pub fn from_batches(
                 return Err(damaged(format!("row {number} is not phase {phase}, pattern {pattern}, index {index}")));
             }
             let weight = weights[at];
-            let beyond = |_| damaged(format!("row {number}: weight {weight} is beyond ±32767"));
-            table[place] = i16::try_from(weight).map_err(beyond)?;
+            let beyond = || damaged(format!("row {number}: weight {weight} is beyond ±32767"));
+            table[place] = i16::try_from(weight).ok().filter(|weight| *weight != i16::MIN).ok_or_else(beyond)?;
             visits[place] = counts[at];
             number += 1;
         }

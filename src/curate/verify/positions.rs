@@ -19,11 +19,17 @@ pub(super) fn verify(
     dataset: &Dataset,
     context: Context<'_>,
 ) -> Result<VerifyReport, StageError> {
-    if task.remake.is_some() {
-        // Otherwise hours of checking could end with games that cannot be played.
-        player_of(dataset)?;
+    // Hours of checking do not end with games that cannot be played.
+    let model = task.remake.map(|_| {
         keys::Checked::<GenerateConfig>::of_dataset(dataset)?;
-    }
+        let registry = task.models.map_or_else(|| registry_of(dataset.folder()), Path::to_owned);
+        Ok::<_, StageError>(find_model(player_of(dataset)?, &registry)?)
+    });
+    let model = model.transpose()?;
+    let remake = task.remake.zip(model.as_ref()).map(|(share, model)| {
+        Remake::new(dataset, model, ItemSample::of_share(task.seed, dataset.manifest().done, share))
+    });
+    let remake = remake.transpose()?;
     check_recipe(dataset)?;
     let settings = origin_of(dataset)?.map(|(_, settings)| settings).unwrap_or_default();
     over_parts(context, "verify", dataset, |index| {
@@ -31,11 +37,7 @@ pub(super) fn verify(
         Ok(verify_part(dataset, index, task.fast, context.stop)?)
     })?;
     let mut games_remade = 0;
-    if let Some(share) = task.remake {
-        let registry = task.models.map_or_else(|| registry_of(dataset.folder()), Path::to_owned);
-        let model = find_model(player_of(dataset)?, &registry)?;
-        let sample = ItemSample::of_share(task.seed, dataset.manifest().done, share);
-        let remake = Remake::new(dataset, &model, sample)?;
+    if let Some(remake) = remake {
         games_remade = over_parts(context, "remake", dataset, |index| remake.part(index, context))?.iter().sum();
     }
     let mut rows_resolved = 0;
