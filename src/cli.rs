@@ -33,6 +33,7 @@ mod train;
 use crate::artifact::panics;
 use crate::exit_code;
 use crate::play::{gtp, nboard};
+use anyhow::anyhow;
 use arguments::help::{self, Detail};
 use arguments::{Arguments, Command};
 use clap::FromArgMatches;
@@ -40,6 +41,7 @@ use command_errors::Failure;
 use output::{complain, print_help, print_json};
 use serde_json::json;
 use session::Session;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
 /// The definition of every command.
@@ -62,7 +64,10 @@ pub fn main() -> ExitCode {
         Ok(session) => session,
         Err(error) => return report(&error, arguments.global.json),
     };
-    match start(&session, arguments.command) {
+    let work = AssertUnwindSafe(|| start(&session, arguments.command));
+    // The hook has said where.
+    let result = catch_unwind(work).unwrap_or_else(|_| Err(anyhow!("this is an error in renma: report it")));
+    match result {
         Ok(code) => code,
         Err(error) => report(&error, session.json),
     }

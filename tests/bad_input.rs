@@ -576,7 +576,7 @@ fn a_footer_that_keeps_the_parser_busy_for_minutes_is_one_error() {
     let footer = [list(14).to_vec(), list(1).repeat(99), vec![0]].concat();
     let size = (footer.len() as u32).to_le_bytes();
     workspace.write("endless.parquet", [b"PAR1".as_slice(), &footer, &size, b"PAR1"].concat());
-    let words = ["endless.parquet", "the Parquet reader does not finish"];
+    let words = ["endless.parquet", "its footer is not sound"];
     check(&workspace, "dataset import endless.parquet --format parquet --output out", 65, &words);
 }
 
@@ -616,6 +616,24 @@ fn rows_that_cannot_be_are_refused_even_if_their_hashes_fit() {
             check(&workspace, &export, 65, &["cannot trust data/positions/part-0000", "row"]);
         }
     }
+}
+
+#[test]
+fn what_a_file_says_does_not_reach_the_terminal_as_it_is() {
+    let workspace = Workspace::new();
+    let board = format!("{}XO{}OX{}", "-".repeat(27), "-".repeat(6), "-".repeat(27));
+    for line in [format!("{board} X; d3:\x1b[2J;"), "f5\x1bc".to_owned(), format!("{board} X; \x1b[2J:+2;")] {
+        workspace.write("positions.obf", &line);
+        for command in ["eval positions.obf", "solve positions.obf"] {
+            let outcome = workspace.run(command);
+            assert_eq!(outcome.code, Some(65), "{line:?}\n{}", outcome.stderr);
+            assert!(!outcome.stderr.contains('\x1b'), "{:?}", outcome.stderr);
+        }
+    }
+    workspace.write("positions.txt", format!("{board} X \x1b[2J\n"));
+    let outcome = workspace.run("dataset import positions.txt --format text --output out");
+    assert_eq!(outcome.code, Some(65), "{}", outcome.stderr);
+    assert!(!outcome.stderr.contains('\x1b'), "{:?}", outcome.stderr);
 }
 
 #[test]

@@ -40,6 +40,20 @@ fn outcome(mut command: Command) -> Outcome {
     command.output().unwrap().into()
 }
 
+#[test]
+fn more_shards_at_once_than_the_usual_limit_has_files_are_run() {
+    let workspace = planned();
+    workspace.write("shard.sh", format!("plan=$1 shard=$2 renma={RENMA}\nsleep 1\n{RUN}\n"));
+    let drive = format!(
+        "ulimit -S -n 16; exec {RENMA} shard drive plan.json --workers 6 --on 'sh shard.sh {{plan}} {{shard}}'"
+    );
+    let mut command = Command::new("sh");
+    command.args(["-c", &drive]).current_dir(workspace.root());
+    let outcome = outcome(command);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    check_finished(&workspace);
+}
+
 /// The lines of the side log.
 fn lines(workspace: &Workspace) -> Vec<Value> {
     let log = std::fs::read_to_string(workspace.path("plan.json.workers.jsonl")).unwrap_or_default();

@@ -52,6 +52,16 @@ fn final_discs(mut position: Position, line: &[Square]) -> Discs {
     Discs(position.final_discs().0 * sign)
 }
 
+#[test]
+fn a_board_with_more_than_sixty_empty_squares_is_solved() {
+    let position = parse_board(&format!("-XO-O---{} X", "-".repeat(56))).unwrap().position;
+    let (evaluation, mpc) = (builtin::square_weights(), MpcTable::empty());
+    let result = Searcher::with_kernel(&evaluation, &mpc, TABLE_BITS, KernelChoice::detect()).solve(position);
+    // Two forced moves take all discs of the other color.
+    let end = Score::from(final_discs(position, &result.line));
+    assert!(result.exact && result.complete && result.score == end, "{result:?}");
+}
+
 // The numbers of nodes are those of this program and the same on every machine. They tell a change of the search that leaves the
 // scores as they are, such as a worse order of the moves; whoever means to change it writes down the new ones.
 

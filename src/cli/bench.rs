@@ -11,7 +11,7 @@ use crate::engine::{Depth, KernelChoice, Limits, Position, Searcher};
 use crate::pipeline::StageError;
 use crate::pipeline::generate::run::generate;
 use crate::pipeline::generate::task::GenerateTask;
-use crate::pipeline::train::rows::read_rows;
+use crate::pipeline::train::rows::{no_rows, read_rows};
 use crate::pipeline::train::run::{fit, learn};
 use crate::pipeline::train::task::TrainTask;
 use crate::play::random_positions::{game_positions, random_positions};
@@ -119,6 +119,9 @@ fn bench_train(session: &Session, config: &ConfigArguments, dataset: &Path) -> a
     let (learning, stage) = context.pool()?.install(|| -> Result<_, StageError> {
         let stopwatch = Stopwatch::start();
         let rows = read_rows(&task, &[Dataset::open(dataset)?], context)?;
+        if rows.training.is_empty() {
+            return Err(no_rows(&task, &rows));
+        }
         let (_, metrics) = fit(&task, &rows, context)?;
         let stage = (metrics.rows + metrics.validation_rows, stopwatch.seconds(), stopwatch.processor_seconds());
         let stopwatch = Stopwatch::start();

@@ -21,6 +21,7 @@ pub(super) fn run(session: &Session, arguments: &ServeArguments) -> anyhow::Resu
         } else {
             say(&format!("serve: http://{address}/ until Ctrl-C"));
         }
+        printed.is_ok()
     })?;
     printed?;
     // It has no end but the interruption.

@@ -4,6 +4,7 @@ use super::arguments::run::registry_folder;
 use super::arguments::stage::{
     FitMpcArguments, GateArguments, GenerateArguments, StageCommand, StageRun, TrainArguments,
 };
+use super::command_errors::UsageError;
 use super::output::{print, print_json, say};
 use super::session::{Session, Stopwatch, load_run_model, warn_without_statistics};
 use super::{fit_mpc, gate, generate, train};
@@ -79,6 +80,9 @@ pub(super) fn with_task<T>(
             }))
         }
         StageCommand::FitMpc(FitMpcArguments { model, generation, output, .. }) => {
+            if output.is_none() && work.budget.is_some() {
+                return Err(UsageError("--budget: without --output no sample is kept, so name one".to_owned()).into());
+            }
             let (config, generation, output) = (&config.fit_mpc, *generation, output.as_deref());
             let (model, registry) = (&load(model)?, &registry);
             act(StageTask::FitMpc(FitMpcTask { config, seed, generation, model, registry, output }))

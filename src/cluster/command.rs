@@ -7,7 +7,7 @@ use crate::artifact::ArtifactError;
 use crate::exit_code;
 use crate::pipeline::{Context, StageError};
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process_group, setrlimit};
 use serde_json::Value;
 use std::collections::VecDeque;
 use std::fs::File;
@@ -122,6 +122,9 @@ pub struct CommandRunner<'a> {
 impl<'a> CommandRunner<'a> {
     /// A runner without work.
     pub fn new(line: CommandLine, room: usize, context: Context<'a>) -> Self {
+        // Each shard at work has two open files, and 1,024 are usual until a process asks for more.
+        let files = getrlimit(Resource::Nofile);
+        setrlimit(Resource::Nofile, Rlimit { current: files.maximum, ..files }).ok();
         Self { line, room, context, queue: VecDeque::new(), running: Vec::new() }
     }
 

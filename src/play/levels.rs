@@ -81,9 +81,13 @@ impl Level {
     /// a weak one, else as [`Session::search`].
     pub fn choose(&self, session: &mut Session<'_>) -> SearchResult {
         let limits = self.limits();
-        let values = if 0.0 < self.noise { session.move_values(limits).ok() } else { None };
+        let values = (0.0 < self.noise).then(|| {
+            // What hints have found would change the values.
+            session.forget();
+            session.move_values(limits).ok()
+        });
         let position = session.game().latest().position;
-        let Some((mut values, nodes)) = values.filter(|(values, _)| !values.is_empty()) else {
+        let Some((mut values, nodes)) = values.flatten().filter(|(values, _)| !values.is_empty()) else {
             return session.search_within(limits);
         };
         values.sort_by_key(|value| value.square);
@@ -177,6 +181,23 @@ mod tests {
         let within = drawn.iter().filter(|noise| noise.abs() < 1.0).count();
         assert!(mean.abs() < 0.05 && (variance - 1.0).abs() < 0.05, "{mean} {variance}");
         assert!((6_600..7_050).contains(&within), "{within}");
+    }
+
+    #[test]
+    fn a_weak_level_plays_the_same_whatever_was_asked_before() {
+        let model = LoadedModel::builtin(Builtin::SquareWeights).model;
+        let level = LEVELS.iter().rfind(|level| 0.0 < level.noise).unwrap();
+        let mut asked = Session::new(&model, level.limits(), &NEVER);
+        for _ in 0..12 {
+            let mut fresh = Session::new(&model, level.limits(), &NEVER);
+            asked.search_within(Limits::full_width(level.depth + 2));
+            for square in asked.game().moves() {
+                fresh.play(Some(square)).unwrap();
+            }
+            let (best, other) = (level.choose(&mut fresh), level.choose(&mut asked));
+            assert_eq!((other.best_move, other.score), (best.best_move, best.score));
+            asked.play(best.best_move).unwrap();
+        }
     }
 
     #[test]

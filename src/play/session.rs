@@ -22,6 +22,9 @@ const DEEP_TABLE_BITS: u8 = 20;
 const DEPTH_MAX: Depth = Depth(15);
 const SOLVED_EMPTIES_MAX: u8 = 21;
 
+/// A process that was stopped for longer says nothing of how late its next answer is.
+const LATENESS_MAX: Duration = Duration::from_secs(1);
+
 const fn table_bits(limits: &Limits) -> u8 {
     let is_deep = DEPTH_MAX.0 < limits.depth.0
         || SOLVED_EMPTIES_MAX < limits.exact_empties
@@ -188,7 +191,7 @@ impl<'m> Session<'m> {
             false => team.members().0.search(position, limits),
         });
         let is_late = self.alarm.swap(false, Ordering::SeqCst);
-        let lateness = if is_late { deadline.elapsed() } else { Duration::ZERO };
+        let lateness = if is_late { deadline.elapsed().min(LATENESS_MAX) } else { Duration::ZERO };
         self.lateness = lateness.max(self.lateness * 7 / 8);
         result
     }
@@ -196,6 +199,11 @@ impl<'m> Session<'m> {
     /// As [`Session::search`], within other limits.
     pub fn search_within(&mut self, limits: Limits) -> SearchResult {
         self.search_position(self.game.latest().position, limits)
+    }
+
+    /// Forgets what was searched: the next search is that of a new game.
+    pub fn forget(&mut self) {
+        self.team.clear();
     }
 
     /// The values of all legal moves within limits, best first, with the nodes that they took; see [`move_values`](crate::engine::search::searcher::Searcher::move_values).

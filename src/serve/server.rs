@@ -43,8 +43,8 @@ pub enum ServeError {
     Start(#[source] io::Error),
 }
 
-/// Serves the pages until `stop` is raised: a model to play with, and the run of a registry. `ready` gets the address; port 0
-/// takes a free port.
+/// Serves the pages until `stop` is raised: a model to play with, and the run of a registry. `ready` gets the address, and says
+/// whether to begin; port 0 takes a free port.
 ///
 /// # Errors
 ///
@@ -54,7 +54,7 @@ pub fn serve(
     registry: &Path,
     port: u16,
     stop: &AtomicBool,
-    ready: impl FnOnce(SocketAddr),
+    ready: impl FnOnce(SocketAddr) -> bool,
 ) -> Result<(), ServeError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(ServeError::Start)?;
     runtime.block_on(async {
@@ -63,8 +63,8 @@ pub fn serve(
         let address = listener.local_addr().map_err(ServeError::Start)?;
         let site = Arc::new(Site::new(model, registry, address.port()));
         let mut connections = VecDeque::new();
-        ready(address);
-        while !stop.load(Ordering::Relaxed) {
+        let is_wanted = ready(address);
+        while is_wanted && !stop.load(Ordering::Relaxed) {
             match timeout(POLL, listener.accept()).await {
                 Ok(Ok((stream, _))) => {
                     make_room(&mut connections);

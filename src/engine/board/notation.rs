@@ -173,7 +173,7 @@ fn parse_scored_move(text: &str, position: Position) -> Result<Option<MoveScore>
     let moves = moves.map_err(|error| error.to_string())?;
     let (Some(discs), Some(&square)) = (discs, moves.first()) else { return Ok(None) };
     let discs = discs.trim().trim_start_matches('+');
-    let discs = Discs(discs.parse().map_err(|_| format!("`{discs}` is not a score in discs"))?);
+    let discs = Discs(discs.parse().map_err(|_| format!("`{}` is not a score in discs", discs.escape_debug()))?);
     let legal = position.legal_moves();
     match square {
         _ if discs == EDAX_UNKNOWN => Ok(None),

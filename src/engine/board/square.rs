@@ -70,7 +70,7 @@ impl FromStr for Square {
     type Err = SquareError;
 
     fn from_str(text: &str) -> Result<Self, SquareError> {
-        let error = || SquareError(text.chars().take(8).collect());
+        let error = || SquareError(text.chars().take(8).flat_map(char::escape_debug).collect());
         let &[column, row] = text.as_bytes() else {
             return Err(error());
         };

@@ -201,7 +201,7 @@ impl<'m> Searcher<'m> {
 
     /// The exact score with the best move and a line to the end of the game, unless the stop flag is raised.
     pub fn solve(&mut self, position: Position) -> SearchResult {
-        let mut result = self.search(position, Limits { exact_empties: Depth::MAX.0, ..Limits::full_width(Depth(1)) });
+        let mut result = self.search(position, Limits { exact_empties: u8::MAX, ..Limits::full_width(Depth(1)) });
         if result.stopped {
             return result;
         }

@@ -97,6 +97,9 @@ impl Sample {
         if !(count_min..=count_min + 1).contains(&rows.len()) {
             return Err(format!("it has {} rows, {count_min} or {} expected", rows.len(), count_min + 1));
         }
+        if first.alpha.is_none() && first.met_depth != 0 {
+            return Err(format!("it has no window, and was met at depth {}", first.met_depth));
+        }
         let depths = (0..=depth_max).chain([empties]);
         for (row, depth) in rows.iter().zip(depths) {
             let bad = |reason: String| Err(format!("depth {}: {reason}", row.depth));

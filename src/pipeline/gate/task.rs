@@ -102,7 +102,7 @@ impl ConfigTable for GateConfig {
             return Err(KeyFault::new("gate.games", self.games, "expected an even number: games come in pairs"));
         }
         if let GateMode::Sprt { nelo0, nelo1 } = self.mode
-            && nelo1 < nelo0 + 0.1
+            && nelo1 - nelo0 < 0.1 - 1e-9
         {
             let expected = format!("at least 0.1 more than gate.nelo0 = {nelo0} expected");
             return Err(KeyFault::new("gate.nelo1", nelo1, expected));

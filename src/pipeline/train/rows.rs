@@ -113,10 +113,15 @@ fn weight(target: Score, scale: f64) -> u16 {
 }
 
 /// The error of a training without rows to learn.
-pub(super) fn no_rows(task: &TrainTask<'_>, set: &TrainingSet) -> StageError {
+pub fn no_rows(task: &TrainTask<'_>, set: &TrainingSet) -> StageError {
     let names: Vec<String> = task.datasets.iter().map(|folder| folder.display().to_string()).collect();
     let (min, max) = (task.config.empties_min, task.config.empties_max);
-    let mut text = format!("cannot train: {} has no rows with {min} to {max} empty squares", names.join(", "));
+    let names = names.join(", ");
+    if !set.validation.is_empty() {
+        let reason = format!("cannot train: all games of {names} are held out, by train.validation");
+        return StageError::NoRows(format!("{reason}\nlower it, or add games"));
+    }
+    let mut text = format!("cannot train: {names} has no rows with {min} to {max} empty squares");
     if 0 < set.unlabeled {
         let (target, column) = match task.config.target {
             Target::Result {} => ("result", "`result`"),

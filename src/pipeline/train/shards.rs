@@ -133,6 +133,10 @@ impl<'a> TrainShards<'a> {
         let (_, learned) = self.learn(&parts, None, context)?;
         for part in parts {
             if self.finished(part)?.as_ref() != Some(&learned[&part.number]) {
+                // Another process has published the model meanwhile, and removed the parts.
+                if self.is_published()? {
+                    return Ok(None);
+                }
                 return Err(self.false_part(part));
             }
         }
