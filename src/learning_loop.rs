@@ -10,7 +10,7 @@ mod stages;
 
 use crate::artifact::model::reference::load_model;
 use crate::artifact::publish::is_folder;
-use crate::artifact::{FolderLock, LoadedModel, Registry, Verdict, VerdictFile};
+use crate::artifact::{ArtifactError, FolderLock, LoadedModel, Registry, Verdict, VerdictFile};
 use crate::cluster::elsewhere::Elsewhere;
 use crate::config::LoadedConfig;
 use crate::exit_code;
@@ -112,20 +112,25 @@ struct Run<'a> {
 /// A run that cannot continue with its config, a run at work, and the errors of the stages. What was finished is kept, and the same
 /// call resumes.
 pub fn run(task: RunTask<'_>, tell: &dyn Fn(Event<'_>), context: Context<'_>) -> Result<Option<Verdict>, StageError> {
-    let forecast = plan::forecast(&task, context);
-    if forecast.is_err() && !is_folder(task.registry.folder())? {
-        return forecast.map(|_| None);
-    }
-    let _lock = FolderLock::take_named(task.registry.folder(), RUN_LOCK_NAME)?;
-    let journal = Journal::new(&task, context);
-    let result = journal.keep(|| {
-        let forecast = forecast?;
+    let forecast = plan::forecast(&task, context).and_then(|forecast| {
         if 0 < forecast.generations {
             tell(Event::Forecast(&forecast));
         }
         forecast.check_disk(task.datasets)?;
-        Run { task, context, journal: &journal, tell, seconds: forecast.seconds }.generations()
+        Ok(forecast)
     });
+    let registry = task.registry.folder();
+    if forecast.is_err() && !is_folder(registry)? {
+        return forecast.map(|_| None);
+    }
+    let _lock = match FolderLock::take_named(registry, RUN_LOCK_NAME) {
+        // Without room for a lock the forecast says more.
+        Err(ArtifactError::Io { .. }) if forecast.is_err() => return forecast.map(|_| None),
+        lock => lock?,
+    };
+    let journal = Journal::new(&task, context);
+    let result =
+        journal.keep(|| Run { task, context, journal: &journal, tell, seconds: forecast?.seconds }.generations());
     journal.end(match &result {
         Ok(verdict) => code_of(*verdict),
         Err(error) => error.exit_code(),

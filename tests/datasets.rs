@@ -79,7 +79,7 @@ fn a_dataset_within_another_is_not_merged_with_it() {
     for pair in ["both a", "b both"] {
         let outcome = workspace.run(&format!("dataset merge {pair} --output again"));
         assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
-        assert!(outcome.stderr.contains("have the same content"), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("hold the same dataset"), "{}", outcome.stderr);
     }
 }
 

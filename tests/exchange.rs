@@ -379,7 +379,7 @@ fn columns_deep_within_groups_are_refused() {
     }
     write_compressed(&workspace, "deep.parquet", vec![column], Compression::UNCOMPRESSED);
     let import = "dataset import deep.parquet --format parquet --output out";
-    check_refused(&workspace, import, 65, &["deep.parquet", "more than 16 groups deep"]);
+    check_refused(&workspace, import, 65, &["deep.parquet", "more than 16 levels deep"]);
 }
 
 #[test]

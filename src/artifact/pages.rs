@@ -7,27 +7,38 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Compression;
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use std::io::{self, Read};
-use std::ops::RangeInclusive;
 use std::path::Path;
 
 /// Our pages have about a mebibyte. The reader unpacks one of each column at a time.
 const PAGE_SIZE_MAX: u32 = 16 << 20;
 
-/// No value of a dictionary takes less room.
+/// No value of a dictionary that we read takes less room.
 const ENTRY_SIZE_MIN: u32 = 4;
 
-/// A column lies below at most this many groups.
+/// The tree of columns has at most this many levels.
 const SCHEMA_DEPTH_MAX: usize = 16;
 
 /// The types of the Thrift compact protocol that footers and headers of pages have.
 const END: u8 = 0;
-const BOOLEANS: RangeInclusive<u8> = 1..=2;
+const YES: u8 = 1;
+const NO: u8 = 2;
 const BYTE: u8 = 3;
-const NUMBERS: RangeInclusive<u8> = 4..=6;
+const INT16: u8 = 4;
+const INT32: u8 = 5;
+const INT64: u8 = 6;
 const DOUBLE: u8 = 7;
 const BINARY: u8 = 8;
 const LIST: u8 = 9;
 const STRUCT: u8 = 12;
+
+/// The fields of a footer, of an element of its schema, of the header of a page, and of the structs in that for each type of page.
+const FOOTER: [u8; 9] = [INT32, LIST, INT64, LIST, LIST, BINARY, LIST, STRUCT, BINARY];
+const ELEMENT: [u8; 10] = [INT32, INT32, INT32, BINARY, INT32, INT32, INT32, INT32, INT32, STRUCT];
+const HEADER: [u8; 8] = [INT32, INT32, INT32, INT32, STRUCT, STRUCT, STRUCT, STRUCT];
+const DATA_PAGE: [u8; 5] = [INT32, INT32, INT32, INT32, STRUCT];
+const INDEX_PAGE: [u8; 0] = [];
+const DICTIONARY_PAGE: [u8; 3] = [INT32, INT32, YES];
+const DATA_PAGE_2: [u8; 8] = [INT32, INT32, INT32, INT32, INT32, INT32, YES, STRUCT];
 
 /// Structs and lists lie within each other this deep.
 const DEPTH_MAX: u8 = 12;
@@ -76,7 +87,7 @@ pub(super) fn check_footer(file: &[u8]) -> Result<(), String> {
         }
         open.push(count);
         if SCHEMA_DEPTH_MAX < open.len() || children.len() <= count as usize {
-            return Err(format!("its columns lie more than {SCHEMA_DEPTH_MAX} groups deep, or are fewer than it says"));
+            return Err(format!("its columns lie more than {SCHEMA_DEPTH_MAX} levels deep, or are fewer than it says"));
         }
     }
     Ok(())
@@ -87,20 +98,22 @@ fn children(footer: &mut &[u8]) -> Option<Vec<u32>> {
     let mut children = Vec::new();
     let mut element = |bytes: &mut &[u8]| {
         let mut count = 0;
-        fields(bytes, DEPTH_MAX, |field, kind, bytes| {
-            Some(field == 5 && size(bytes, kind).map(|size| count = size).is_some())
+        fields(bytes, DEPTH_MAX, &ELEMENT, |field, bytes| {
+            if field == 5 {
+                count = size(bytes)?;
+            }
+            Some(field == 5)
         })?;
         children.push(count);
         Some(())
     };
-    fields(footer, DEPTH_MAX, |field, kind, bytes| match (field, kind) {
-        (2, LIST) => {
+    fields(footer, DEPTH_MAX, &FOOTER, |field, bytes| {
+        if field == 2 {
             let (count, kind) = list_head(bytes)?;
             (kind == STRUCT).then_some(())?;
-            (0..count).try_for_each(|_| element(bytes)).map(|()| true)
+            (0..count).try_for_each(|_| element(bytes))?;
         }
-        (2, _) => None,
-        _ => Some(false),
+        Some(field == 2)
     })?;
     Some(children)
 }
@@ -158,16 +171,17 @@ struct Header {
 /// Reads a header to its end.
 fn header(bytes: &mut &[u8]) -> Option<Header> {
     let (mut sizes, mut own, mut header) = ([None; 2], 0, Header::default());
-    fields(bytes, DEPTH_MAX, |field, kind, bytes| {
+    let kinds: [&[u8]; 4] = [&DATA_PAGE, &INDEX_PAGE, &DICTIONARY_PAGE, &DATA_PAGE_2];
+    fields(bytes, DEPTH_MAX, &HEADER, |field, bytes| {
         match field {
             // Which of the fields from 5 on the page has; those of other pages are not there.
-            1 => own = *[5, 6, 7, 8].get(size(bytes, kind)? as usize)?,
-            2 | 3 => sizes[usize::from(field) - 2] = Some(size(bytes, kind)?),
-            5.. if field != own || kind != STRUCT => return None,
-            5.. => fields(bytes, DEPTH_MAX, |inner, kind, bytes| {
+            1 => own = *[5, 6, 7, 8].get(size(bytes)? as usize)?,
+            2 | 3 => sizes[usize::from(field) - 2] = Some(size(bytes)?),
+            5..=8 if field != own => return None,
+            5..=8 => fields(bytes, DEPTH_MAX, kinds[usize::from(field) - 5], |inner, bytes| {
                 match (field, inner) {
-                    (7, 1) => header.dictionary = size(bytes, kind)?,
-                    (8, 5 | 6) => header.levels = header.levels.checked_add(size(bytes, kind)?)?,
+                    (7, 1) => header.dictionary = size(bytes)?,
+                    (8, 5 | 6) => header.levels = header.levels.checked_add(size(bytes)?)?,
                     _ => return Some(false),
                 }
                 Some(true)
@@ -179,18 +193,28 @@ fn header(bytes: &mut &[u8]) -> Option<Header> {
     Some(Header { unpacked: sizes[0]?, packed: sizes[1]?, ..header })
 }
 
-/// Reads the fields of a struct to its end. Each comes once, in order, so that no reader can take another for it. `read` says whether
-/// it has read one; others are skipped.
-fn fields(bytes: &mut &[u8], depth: u8, mut read: impl FnMut(u8, u8, &mut &[u8]) -> Option<bool>) -> Option<()> {
+/// Reads the fields of a struct to its end. Each comes once, in order, and the known ones, from 1 on, have these types, so that no
+/// reader can take another for it. `read` says whether it has read one; others are skipped.
+fn fields(
+    bytes: &mut &[u8],
+    depth: u8,
+    kinds: &[u8],
+    mut read: impl FnMut(u8, &mut &[u8]) -> Option<bool>,
+) -> Option<()> {
     let mut field = 0;
     loop {
         let &head = bytes.split_off_first()?;
-        let (step, kind) = (head >> 4, head & 15);
+        let (step, kind) = (head >> 4, if head & 15 == NO { YES } else { head & 15 });
         if kind == END {
             return Some(());
         }
-        field = u8::checked_add(field, step).filter(|_| 0 < step)?;
-        if !read(field, kind, bytes)? {
+        // A step of more than 15 is written as the number itself.
+        let next = if step == 0 { u8::try_from(size(bytes)?).ok()? } else { u8::checked_add(field, step)? };
+        (field < next).then_some(())?;
+        field = next;
+        let expected = usize::from(field).checked_sub(1).and_then(|place| kinds.get(place));
+        expected.is_none_or(|expected| *expected == kind).then_some(())?;
+        if !read(field, bytes)? {
             skip(bytes, kind, depth)?;
         }
     }
@@ -208,24 +232,23 @@ fn skip(bytes: &mut &[u8], kind: u8, depth: u8) -> Option<()> {
         BYTE => 1,
         DOUBLE => 8,
         BINARY => usize::try_from(number(bytes)?).ok()?,
-        STRUCT => return fields(bytes, depth.checked_sub(1)?, |_, _, _| Some(false)),
+        STRUCT => return fields(bytes, depth.checked_sub(1)?, &[], |_, _| Some(false)),
         LIST => {
             let (depth, (count, kind)) = (depth.checked_sub(1)?, list_head(bytes)?);
             // In a list a boolean is a byte.
-            let kind = if BOOLEANS.contains(&kind) { BYTE } else { kind };
+            let kind = if [YES, NO].contains(&kind) { BYTE } else { kind };
             return (0..count).try_for_each(|_| skip(bytes, kind, depth));
         }
-        _ if BOOLEANS.contains(&kind) => 0,
-        _ if NUMBERS.contains(&kind) => return number(bytes).map(|_| ()),
+        YES => 0,
+        INT16 | INT32 | INT64 => return number(bytes).map(|_| ()),
         _ => return None,
     };
     bytes.split_off(..length).map(|_| ())
 }
 
 /// A number that is not negative: its sign is the last bit.
-fn size(bytes: &mut &[u8], kind: u8) -> Option<u32> {
-    let number = NUMBERS.contains(&kind).then(|| number(bytes))??;
-    u32::try_from(number).ok().filter(|number| number & 1 == 0).map(|number| number >> 1)
+fn size(bytes: &mut &[u8]) -> Option<u32> {
+    u32::try_from(number(bytes)?).ok().filter(|number| number & 1 == 0).map(|number| number >> 1)
 }
 
 /// Seven bits a byte, the last ones first.
@@ -265,7 +288,7 @@ mod tests {
     fn a_header_has_each_field_once_and_ends() {
         let read = |bytes: &[u8]| header(&mut &*bytes);
         // A data page, a dictionary with 100 entries, and a data page with levels; all have the sizes 2,000 and 3.
-        let sound = [0x15, 0, 0x15, 0xa0, 0x1f, 0x15, 6, 0x2c, 0x15, 0, 0x15, 4, 0x11, 0, 0];
+        let sound = [0x15, 0, 0x15, 0xa0, 0x1f, 0x15, 6, 0x2c, 0x15, 0, 0x15, 4, 0x15, 6, 0, 0];
         let page = Header { unpacked: 2_000, packed: 3, ..Header::default() };
         assert_eq!(read(&sound), Some(Header { ..page }));
         let dictionary = [0x15, 4, 0x15, 0xa0, 0x1f, 0x15, 6, 0x4c, 0x15, 0xc8, 1, 0x15, 0, 0, 0];
@@ -280,7 +303,9 @@ mod tests {
         let endless = [&sound[..7], &[0x2c; 200]].concat();
         // The fields of a page of another type.
         let other = [&sound[..7], &[0x4c, 0x15, 0, 0, 0]].concat();
-        for bytes in [&again[..], &without, &negative, &list, &endless, &other, &[]] {
+        // A checksum that says to be a text of one byte, in which a reader finds a struct.
+        let disguised = [&sound[..7], &[0x18, 1, 0x2c, 0]].concat();
+        for bytes in [&again[..], &without, &negative, &list, &endless, &other, &disguised, &[]] {
             assert_eq!(read(bytes), None, "{bytes:?}");
         }
     }

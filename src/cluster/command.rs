@@ -124,7 +124,11 @@ impl<'a> CommandRunner<'a> {
     pub fn new(line: CommandLine, room: usize, context: Context<'a>) -> Self {
         // Each shard at work has two open files, and 1,024 are usual until a process asks for more.
         let files = getrlimit(Resource::Nofile);
-        setrlimit(Resource::Nofile, Rlimit { current: files.maximum, ..files }).ok();
+        let wanted = 4 * room as u64 + 64;
+        if files.current.is_some_and(|current| current < wanted) {
+            let current = Some(files.maximum.map_or(wanted, |maximum| maximum.min(wanted)));
+            setrlimit(Resource::Nofile, Rlimit { current, ..files }).ok();
+        }
         Self { line, room, context, queue: VecDeque::new(), running: Vec::new() }
     }
 

@@ -33,7 +33,7 @@ pub fn merge(folders: &[PathBuf], output: &Path, context: Context<'_>) -> Result
         let has_same = |other: &Vec<ContentHash>| other.iter().any(|part| content.contains(part));
         if let Some(first) = contents[..index].iter().position(has_same) {
             let (first, second) = (folders[first].display(), folders[index].display());
-            let reason = format!("{first} and {second} have the same content: each dataset is merged once");
+            let reason = format!("{first} and {second} hold the same dataset: each is merged once");
             return Err(StageError::Setting(reason));
         }
     }

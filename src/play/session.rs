@@ -22,7 +22,7 @@ const DEEP_TABLE_BITS: u8 = 20;
 const DEPTH_MAX: Depth = Depth(15);
 const SOLVED_EMPTIES_MAX: u8 = 21;
 
-/// A process that was stopped for longer says nothing of how late its next answer is.
+/// However long a process was stopped, its next answer is not expected to be later than this.
 const LATENESS_MAX: Duration = Duration::from_secs(1);
 
 const fn table_bits(limits: &Limits) -> u8 {

@@ -5,7 +5,7 @@ use crate::artifact::dataset::verdict::read_verdict;
 use crate::artifact::publish::{entries_in, exists};
 use crate::artifact::{ArtifactError, ContentHash, Manifest, ModelDocument, Table, VerdictFile};
 use crate::pipeline::stage::Stage;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// A run has no more generations, as the key `run.generations` says.
@@ -105,13 +105,19 @@ pub fn selfplay(datasets: &Path) -> Result<Vec<(u32, PathBuf, Manifest)>, Artifa
     Ok(found)
 }
 
-/// The generation in which a stage made a version from the run's own games, which have this content in each generation; none of
-/// a version that came from elsewhere.
-pub fn generation_of(document: &ModelDocument, played: &BTreeMap<u32, ContentHash>) -> Option<u32> {
+/// The generation in which a stage made a version of this run; none of a version that came from elsewhere, which has a generation of
+/// its run. A version is this run's if its newest games are, by their content in each generation, or if `run.log` has it.
+pub fn generation_of(
+    document: &ModelDocument,
+    played: &BTreeMap<u32, ContentHash>,
+    logged: &BTreeSet<(u32, String)>,
+) -> Option<u32> {
     let origin = &document.origin;
     Stage::named(&origin.stage).filter(|stage| stage.makes_versions())?;
-    let newest = origin.datasets.last().filter(|newest| played.get(&newest.generation) == Some(&newest.content));
-    newest.map(|newest| newest.generation)
+    let newest = origin.datasets.last()?;
+    let is_own = played.get(&newest.generation) == Some(&newest.content)
+        || logged.contains(&(newest.generation, document.id.to_string()));
+    is_own.then_some(newest.generation)
 }
 
 /// A finished gate of a run.

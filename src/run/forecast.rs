@@ -1,6 +1,6 @@
 //! What the rest of a run is expected to take: time, disk, memory. An estimate for people; no result depends on it.
 
-use super::folders::{DatasetFolder, generation_folder, generations};
+use super::folders::{generation_folder, generations};
 use super::lineage::Lineage;
 use super::log::{CallOutcome, CallRecord, calls_by_generation};
 use super::tasks::TRAIN_MEMORY;
@@ -129,15 +129,10 @@ fn added(config: &LoadedConfig, next: u32, last: u32) -> u32 {
     if last < next { 0 } else { (kept(last - 1) + 1).saturating_sub(kept(next - 1)) }
 }
 
-/// Bytes of the datasets from this generation on: those of one that has begun are there already, and a restart removes them all.
+/// Bytes of the games from this generation on: those of one that has begun are there already, and a restart removes them all.
 fn begun(datasets: &Path, next: u32) -> Result<u64, ArtifactError> {
-    let mut bytes = 0;
-    for kind in DatasetFolder::all() {
-        for generation in generations(datasets, kind)?.into_iter().filter(|generation| next <= *generation) {
-            bytes += bytes_in(&generation_folder(datasets, kind, generation))?;
-        }
-    }
-    Ok(bytes)
+    let begun = generations(datasets, Stage::Generate)?.into_iter().filter(|generation| next <= *generation);
+    begun.map(|generation| bytes_in(&generation_folder(datasets, Stage::Generate, generation))).sum()
 }
 
 /// The mean seconds of the latest generations before the next one that a gate has judged, if there are any.

@@ -6,6 +6,7 @@
 
 use super::folders::{DatasetFolder, gates, generation_folder, generation_of, generations, selfplay};
 use super::lineage::Lineage;
+use super::log::{read_calls, versions_made};
 use super::status::generation_lines;
 use super::yardstick::measured;
 use crate::artifact::publish::temporary::sweep_tree;
@@ -200,9 +201,11 @@ fn needless_versions<'a>(
 ) -> Result<Needless<'a>, ArtifactError> {
     let played = selfplay(lineage.datasets)?;
     let contents = played.iter().map(|(generation, _, manifest)| (*generation, manifest.content)).collect();
+    let logged = versions_made(&read_calls(lineage.registry.folder())?);
     // Each has the id of the folder in which it was found.
     let is_closed = |document: &&ModelDocument| {
-        generation_of(document, &contents).is_some_and(|generation| (1..=closed.generation).contains(&generation))
+        generation_of(document, &contents, &logged)
+            .is_some_and(|generation| (1..=closed.generation).contains(&generation))
     };
     let needed = lineage.gates.iter().filter(|gate| closed.generation < gate.generation);
     let players = needed.flat_map(|gate| [&gate.verdict.candidate, &gate.verdict.baseline]);

@@ -5,7 +5,7 @@ use crate::artifact::ArtifactError;
 use crate::artifact::publish::{append_line, read_bounded};
 use crate::pipeline::stage::Stage;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -86,6 +86,11 @@ pub fn read_calls(registry: &Path) -> Result<Vec<CallRecord>, ArtifactError> {
     let text = String::from_utf8_lossy(&bytes);
     // A loss of power may leave a torn line.
     Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
+}
+
+/// The versions that calls made, with their generations.
+pub fn versions_made(calls: &[CallRecord]) -> BTreeSet<(u32, String)> {
+    calls.iter().filter_map(|call| Some((call.generation?, call.id.clone()?))).collect()
 }
 
 /// What readers take from the record of the last call of the pipeline.

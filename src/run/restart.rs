@@ -3,7 +3,7 @@
 use super::folders::{DatasetFolder, generation_folder, generation_of, generations};
 use super::gc::{check_idle, closed_text};
 use super::lineage::Lineage;
-use super::log::{calls_by_generation, read_calls};
+use super::log::{calls_by_generation, read_calls, versions_made};
 use crate::artifact::publish::{check_removable, remove_folder};
 use crate::artifact::{ChampionFile, ClosedFile, ContentHash, FolderLock, Manifest};
 use crate::pipeline::StageError;
@@ -65,13 +65,15 @@ impl Lineage<'_> {
                 loss.folders.push(folder);
             }
         }
+        let calls = read_calls(self.registry.folder())?;
+        let logged = versions_made(&calls);
         let documents = self.registry.documents()?.into_iter();
-        let made = documents.filter(|document| generation_of(document, &played).is_some());
+        let made = documents
+            .filter(|document| generation_of(document, &played, &logged).is_some_and(|generation| from <= generation));
         let versions: Vec<PathBuf> = made.map(|document| self.registry.folder_of(document.id)).collect();
         loss.versions = versions.len() as u64;
         // Before the games, by which they are known.
         loss.folders.splice(0..0, versions);
-        let calls = read_calls(self.registry.folder())?;
         let calls = calls_by_generation(&calls);
         let lost = calls.range(from..).flat_map(|(_, calls)| calls);
         loss.cpu_hours = lost.map(|call| call.cpu_seconds).sum::<f64>() / 3600.0;
@@ -90,6 +92,9 @@ impl Lineage<'_> {
         // It may have been promoted or collected by hand since the run was read.
         self.champions = ChampionFile::read(self.registry.folder())?;
         self.closed = ClosedFile::read(self.registry.folder())?;
+        if from <= self.closed.generation {
+            self.loss(from)?;
+        }
         let folders = loss.as_ref().map(|loss| loss.folders.as_slice()).unwrap_or_default();
         folders.iter().try_for_each(|folder| check_removable(folder))?;
         self.file.restart = Some(from);

@@ -21,9 +21,10 @@ pub(super) fn verify(
 ) -> Result<VerifyReport, StageError> {
     // Hours of checking do not end with games that cannot be played.
     let model = task.remake.map(|_| {
+        let player = player_of(dataset)?;
         keys::Checked::<GenerateConfig>::of_dataset(dataset)?;
         let registry = task.models.map_or_else(|| registry_of(dataset.folder()), Path::to_owned);
-        Ok::<_, StageError>(find_model(player_of(dataset)?, &registry)?)
+        Ok::<_, StageError>(find_model(player, &registry)?)
     });
     let model = model.transpose()?;
     let remake = task.remake.zip(model.as_ref()).map(|(share, model)| {

@@ -138,7 +138,9 @@ impl PartKind for Batches<'_> {
 
     /// More games may change a verdict.
     fn reopen(&self, parts: &Parts<'_, Self>) -> Result<(), StageError> {
-        let files = ["verdict.json", "manifest.json"];
+        // Another process may have finished it.
+        let is_finished = parts.verdict()?.is_some();
+        let files: &[&str] = if is_finished { &[] } else { &["verdict.json", "manifest.json"] };
         Ok(files.iter().try_for_each(|name| remove_file(&parts.folder.join(name)))?)
     }
 
