@@ -245,7 +245,8 @@ pub fn default_config() -> LoadedConfig {
 fn load_text(path: &Path, text: &str, settings: &[Setting]) -> Result<LoadedConfig, ConfigError> {
     let invalid = |origin, reason| ConfigError::Invalid { place: place(path, origin), reason };
     // The file of the default names nothing that differs from it but what lies beside it.
-    let (text, is_copy) = if text == DEFAULT { ("", true) } else { (text, false) };
+    let is_copy = text == DEFAULT;
+    let text = if is_copy { "" } else { text };
     let Resolved { config, origins } = resolve(text, &setting::text_of(settings), DEFAULT)
         .map_err(|Fault { origin, reason }| invalid(origin, reason))?;
     let builtin = builtin::name_of(path);

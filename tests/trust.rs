@@ -43,6 +43,15 @@ fn copy_of_run() -> Workspace {
     workspace
 }
 
+/// The same dataset, made by five shards and not yet finished.
+fn made_in_shards() -> Workspace {
+    let workspace = Workspace::new();
+    let config = quick(&workspace, "quick");
+    workspace.done(&format!("shard plan plan.json --config {config} --shards 5 --output data"));
+    (0..5).for_each(|shard| drop(workspace.done(&format!("shard run plan.json {shard}"))));
+    workspace
+}
+
 /// Our keys in the footer of a file.
 fn footer_of(path: &Path) -> Footer {
     Table::read_footer(path).unwrap().into_iter().filter(|(key, _)| key.starts_with("renma.")).collect()
@@ -256,10 +265,7 @@ fn false_shards_are_named_with_who_made_them_and_nothing_is_published() {
 
 #[test]
 fn a_shard_with_a_sound_footer_and_damaged_rows_is_named() {
-    let workspace = Workspace::new();
-    let config = quick(&workspace, "quick");
-    workspace.done(&format!("shard plan plan.json --config {config} --shards 5 --output data"));
-    (0..5).for_each(|shard| drop(workspace.done(&format!("shard run plan.json {shard}"))));
+    let workspace = made_in_shards();
     let path = workspace.path("data/positions/part-00002.parquet");
     let mut bytes = std::fs::read(&path).unwrap();
     // Beyond the first pages, and far from the footer.
@@ -282,10 +288,7 @@ fn a_shard_with_a_sound_footer_and_damaged_rows_is_named() {
 
 #[test]
 fn a_shard_with_the_right_values_in_other_bytes_is_named() {
-    let workspace = Workspace::new();
-    let config = quick(&workspace, "quick");
-    workspace.done(&format!("shard plan plan.json --config {config} --shards 5 --output data"));
-    (0..5).for_each(|shard| drop(workspace.done(&format!("shard run plan.json {shard}"))));
+    let workspace = made_in_shards();
     let path = workspace.path("data/positions/part-00002.parquet");
     let batch = POSITIONS.read_unlisted(&path, |_| Ok(10_000), &NEVER).unwrap().2;
     let footer = footer_of(&path).into_iter().map(|(key, value)| KeyValue::new(key, value)).collect();

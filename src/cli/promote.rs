@@ -1,5 +1,6 @@
 //! `renma promote`.
 
+use super::arguments::run::default_registry;
 use super::arguments::stage::PromoteArguments;
 use super::output::{detail, say};
 use super::session::Session;
@@ -81,5 +82,5 @@ fn proved_verdict(session: &Session, folder: &Path) -> Result<VerdictFile, Stage
 }
 
 fn named_registry(arguments: &PromoteArguments) -> PathBuf {
-    arguments.models.clone().unwrap_or_else(|| "models/default".into())
+    arguments.models.clone().unwrap_or_else(default_registry)
 }

@@ -24,11 +24,9 @@ pub fn merge(folders: &[PathBuf], output: &Path, context: Context<'_>) -> Result
     let datasets = folders.iter().map(|folder| Dataset::open(folder)).collect::<Result<Vec<_>, _>>()?;
     let parents: Vec<ContentHash> = datasets.iter().map(|dataset| dataset.manifest().content).collect();
     // Each with the datasets of which it was merged.
-    let contents: Vec<Vec<ContentHash>> = datasets
-        .iter()
-        .zip(&parents)
-        .map(|(dataset, content)| [&[*content], dataset.manifest().parents.as_slice()].concat())
-        .collect();
+    let held = datasets.iter().map(Dataset::manifest);
+    let contents: Vec<Vec<ContentHash>> =
+        held.map(|manifest| [&[manifest.content], manifest.parents.as_slice()].concat()).collect();
     for (index, content) in contents.iter().enumerate() {
         let has_same = |other: &Vec<ContentHash>| other.iter().any(|part| content.contains(part));
         if let Some(first) = contents[..index].iter().position(has_same) {

@@ -2,7 +2,7 @@
 
 use crate::artifact::model::features_file::parse_features;
 use crate::artifact::model::version::pattern_set_hash;
-use crate::artifact::model::weights_file::spread;
+use crate::artifact::model::weights_file::{spread, weight_of};
 use crate::artifact::output::first_bytes;
 use crate::artifact::publish::read_bounded;
 use crate::artifact::{ArtifactError, FileKind};
@@ -70,7 +70,7 @@ pub fn import_es_cube_eval(path: &Path) -> Result<(Evaluation, MirrorCounts), Ar
     let mut weights = Vec::with_capacity(set.feature_count());
     for (index, word) in bytes.chunks_exact(4).enumerate() {
         let weight = i32::from_le_bytes([word[0], word[1], word[2], word[3]]);
-        let weight = i16::try_from(weight).ok().filter(|weight| *weight != i16::MIN).ok_or_else(|| {
+        let weight = weight_of(weight).ok_or_else(|| {
             ArtifactError::damaged(path, format!("byte {}: weight {weight} is beyond ±32767", index * 4))
         })?;
         weights.push(weight);

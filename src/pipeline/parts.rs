@@ -265,18 +265,14 @@ impl<K: PartKind> Parts<'_, K> {
     fn unreadable(&self, lacking: &[PartRange], context: Context<'_>) -> Result<Vec<(PathBuf, String)>, StageError> {
         let (done, mut found) = (self.done()?, Vec::new());
         for range in lacking.iter().filter(|range| done[range.index]) {
-            let mut tables = K::STAGE.tables().iter().copied();
-            let is_damaged = |table: &&Table| {
-                let rows_max = self.kind.rows_max(table, range);
-                let part = self.recipe.find(self.folder, range, &[(*table, rows_max)], context.stop);
-                part.map(|part| part.is_none())
-            };
-            let table = tables.find_map(|table| match is_damaged(&table) {
-                Ok(false) => None,
-                other => Some(other.map(|_| table)),
-            });
-            let table = table.transpose()?.unwrap_or(K::STAGE.tables()[0]);
-            found.push((part_path(Path::new(""), table, range.index), "its rows cannot be read".to_owned()));
+            let mut damaged = K::STAGE.tables()[0];
+            for &table in K::STAGE.tables().iter().rev() {
+                let alone = [(table, self.kind.rows_max(table, range))];
+                if self.recipe.find(self.folder, range, &alone, context.stop)?.is_none() {
+                    damaged = table;
+                }
+            }
+            found.push((part_path(Path::new(""), damaged, range.index), "its rows cannot be read".to_owned()));
         }
         Ok(found)
     }

@@ -63,6 +63,11 @@ pub fn to_batches<'a>(evaluation: &'a Evaluation, visits: &'a [u32]) -> impl Ite
     std::iter::from_fn(next)
 }
 
+/// A weight of a file, if it is within ±32,767.
+pub fn weight_of(number: i32) -> Option<i16> {
+    i16::try_from(number).ok().filter(|weight| *weight != i16::MIN)
+}
+
 /// The weights and visits, `[phase][feature]`, in the rows of a file, whatever the sizes of its batches.
 ///
 /// # Errors
@@ -95,7 +100,7 @@ pub fn from_batches(
             }
             let weight = weights[at];
             let beyond = || damaged(format!("row {number}: weight {weight} is beyond ±32767"));
-            table[place] = i16::try_from(weight).ok().filter(|weight| *weight != i16::MIN).ok_or_else(beyond)?;
+            table[place] = weight_of(weight).ok_or_else(beyond)?;
             visits[place] = counts[at];
             number += 1;
         }

@@ -20,13 +20,7 @@ pub(super) fn verify(
     context: Context<'_>,
 ) -> Result<VerifyReport, StageError> {
     // Hours of checking do not end with games that cannot be played.
-    let model = task.remake.map(|_| {
-        let player = player_of(dataset)?;
-        keys::Checked::<GenerateConfig>::of_dataset(dataset)?;
-        let registry = task.models.map_or_else(|| registry_of(dataset.folder()), Path::to_owned);
-        Ok::<_, StageError>(find_model(player, &registry)?)
-    });
-    let model = model.transpose()?;
+    let model = task.remake.map(|_| player_model(dataset, task.models)).transpose()?;
     let remake = task.remake.zip(model.as_ref()).map(|(share, model)| {
         Remake::new(dataset, model, ItemSample::of_share(task.seed, dataset.manifest().done, share))
     });
@@ -51,6 +45,14 @@ pub(super) fn verify(
     let replayed = if task.fast { 0 } else { manifest.rows(GAMES.name) };
     let checked = Checked::Positions { games: manifest.done, positions: manifest.rows(POSITIONS.name), replayed };
     Ok(VerifyReport { checked, games_remade, rows_resolved })
+}
+
+/// The model that played a dataset whose games can be made again.
+fn player_model(dataset: &Dataset, models: Option<&Path>) -> Result<Model, StageError> {
+    let player = player_of(dataset)?;
+    keys::Checked::<GenerateConfig>::of_dataset(dataset)?;
+    let registry = models.map_or_else(|| registry_of(dataset.folder()), Path::to_owned);
+    Ok(find_model(player, &registry)?)
 }
 
 /// `models/RUN` beside `datasets/RUN/selfplay/generation=G`.
