@@ -4,10 +4,13 @@ use super::error::ArtifactError;
 use super::guarded::guarded;
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use parquet::basic::Compression;
+use parquet::basic::{Compression, Encoding, Type};
+use parquet::column::page::Page;
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
+use parquet::file::serialized_reader::SerializedPageReader;
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Our pages have about a mebibyte. The reader unpacks one of each column at a time.
 const PAGE_SIZE_MAX: u32 = 16 << 20;
@@ -59,7 +62,9 @@ pub fn open(
         let builder = ParquetRecordBatchReaderBuilder::try_new(file.clone()).map_err(|error| error.to_string())?;
         let columns = builder.metadata().row_groups().iter().flat_map(RowGroupMetaData::columns);
         let size = |column: &ColumnChunkMetaData| match &column.column_path().parts()[0] {
-            name if is_read(name) => unpacked_size(&file, column).map_err(|reason| format!("column {name}: {reason}")),
+            name if is_read(name) => unpacked_size(&file, column)
+                .and_then(|size| check_texts(&file, column).map(|()| size))
+                .map_err(|reason| format!("column {name}: {reason}")),
             _ => Ok(0),
         };
         let sizes = columns.map(size).collect::<Result<_, _>>()?;
@@ -141,6 +146,57 @@ fn unpacked_size(file: &[u8], column: &ColumnChunkMetaData) -> Result<u64, Strin
         sum += u64::from(unpacked);
     }
     Ok(sum)
+}
+
+/// Texts that are stored by their differences say how many there are, and the reader makes room for as many.
+fn check_texts(file: &Bytes, column: &ColumnChunkMetaData) -> Result<(), String> {
+    if column.column_type() != Type::BYTE_ARRAY {
+        return Ok(());
+    }
+    // The reader counts rows only where it is given the places of pages.
+    let pages = SerializedPageReader::new(Arc::new(file.clone()), column, 0, None);
+    for page in pages.map_err(|error| error.to_string())? {
+        let page = page.map_err(|error| error.to_string())?;
+        let runs = match page.encoding() {
+            Encoding::DELTA_LENGTH_BYTE_ARRAY => 1,
+            Encoding::DELTA_BYTE_ARRAY => 2,
+            _ => continue,
+        };
+        let levels = match page {
+            Page::DataPageV2 { def_levels_byte_len, rep_levels_byte_len, .. } => {
+                u64::from(def_levels_byte_len) + u64::from(rep_levels_byte_len)
+            }
+            _ => 0,
+        };
+        let values = u64::from(page.num_values());
+        let mut rest = page.buffer().get(levels as usize..).unwrap_or_default();
+        for _ in 0..runs {
+            let count = skip_differences(&mut rest, values).ok_or("the lengths of its texts are not sound")?;
+            if values < count {
+                return Err(format!("a page of {values} values says that it has {count} texts"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Skips numbers that are stored as differences (DELTA_BINARY_PACKED), unless there are more than `count_max`; says how many.
+fn skip_differences(bytes: &mut &[u8], count_max: u64) -> Option<u64> {
+    let (block, parts, count, _first) = (number(bytes)?, number(bytes)?, number(bytes)?, number(bytes)?);
+    let in_part = block.checked_div(parts)?;
+    let mut left = if count <= count_max { count.saturating_sub(1) } else { 0 };
+    while 0 < left {
+        let _least = number(bytes)?;
+        for &width in bytes.split_off(..usize::try_from(parts).ok()?)? {
+            // Parts after the last number have no bytes.
+            if 0 < left {
+                let bits = in_part.checked_mul(u64::from(width))?;
+                bytes.split_off(..usize::try_from(bits / 8).ok()?)?;
+            }
+            left = left.saturating_sub(in_part);
+        }
+    }
+    Some(count)
 }
 
 /// What packed values unpack to, or a byte more than `size_max`, where the reader unpacks all that there are; else 0.
@@ -267,6 +323,9 @@ fn number(bytes: &mut &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arrow::array::{ArrayRef, RecordBatch, StringArray};
+    use parquet::arrow::ArrowWriter;
+    use parquet::file::properties::WriterProperties;
     use parquet::file::reader::{FileReader, SerializedFileReader};
 
     #[test]
@@ -331,6 +390,42 @@ mod tests {
             Err("its footer is not sound".to_owned())
         );
         assert_eq!(check_footer(b"PAR1"), Ok(()));
+    }
+
+    #[test]
+    fn texts_are_no_more_than_the_values_of_their_page() {
+        let column = |encoding: Encoding| {
+            let texts = (0..100).map(|number| Some(format!("text {number:02}")));
+            let batch =
+                RecordBatch::try_from_iter([("text", Arc::new(StringArray::from_iter(texts)) as ArrayRef)]).unwrap();
+            let properties = WriterProperties::builder().set_dictionary_enabled(false).set_encoding(encoding).build();
+            let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).unwrap();
+            writer.write(&batch).unwrap();
+            writer.into_inner().unwrap()
+        };
+        let opened = |bytes: Vec<u8>| open(Path::new("texts"), bytes.into(), |_| true).map(|(_, sizes)| sizes[0]);
+        // Numbers in blocks of 128, each of 4 parts, and there are 100 of them.
+        let head = [0x80, 1, 4, 100];
+        for (encoding, runs) in
+            [(Encoding::DELTA_LENGTH_BYTE_ARRAY, 1), (Encoding::DELTA_BYTE_ARRAY, 2), (Encoding::PLAIN, 0)]
+        {
+            let sound = column(encoding);
+            assert!(opened(sound.clone()).unwrap() < 2_000);
+            let heads: Vec<usize> = (0..sound.len() - 4).filter(|&place| sound[place..].starts_with(&head)).collect();
+            assert_eq!(heads.len(), runs, "{encoding}");
+            for place in heads {
+                let changed = |index: usize, byte| {
+                    let mut bytes = sound.clone();
+                    bytes[place + index] = byte;
+                    opened(bytes).unwrap_err().to_string()
+                };
+                assert!(changed(3, 101).contains("a page of 100 values says that it has 101 texts"));
+                // Blocks of nothing, and none of parts.
+                for index in [1, 2] {
+                    assert!(changed(index, 0).contains("not sound"), "{encoding}: byte {index} of the head");
+                }
+            }
+        }
     }
 
     #[test]
