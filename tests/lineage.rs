@@ -439,6 +439,13 @@ fn a_restart_that_was_interrupted_is_finished_by_the_next_call() {
     let lineage: Value = read_sealed(&path).unwrap();
     let begun = lineage["generations"].as_array().unwrap();
     assert!(begun.len() == 1 && begun[0]["generation"] == 1, "the player of a removed generation stayed: {begun:?}");
+    // The command as it was would remove what it had made.
+    check(
+        &workspace,
+        &format!("--config {config} --restart 1 --budget 0s"),
+        12,
+        &["generation 1 has begun again: the budget is spent", "leave out --restart 1"],
+    );
 }
 
 /// Adds v0006, which another run made in its second generation.

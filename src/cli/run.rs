@@ -11,6 +11,7 @@ use crate::config::builtin::name_of;
 use crate::exit_code;
 use crate::learning_loop::plan::{Plan, plan};
 use crate::learning_loop::{Event, RunTask, code_of, run as run_loop};
+use crate::pipeline::StageError;
 use crate::report::invocation::quoted;
 use crate::run::forecast::Forecast;
 use crate::run::lineage::Change;
@@ -60,7 +61,14 @@ pub(super) fn run(session: &Session, arguments: LoopArguments) -> anyhow::Result
     }
     session.watcher.begin_run();
     session.limit(arguments.budget);
-    let verdict = run_loop(task, &|event| tell(session, &event), session.context())?;
+    let result = run_loop(task, &|event| tell(session, &event), session.context());
+    let verdict = match (arguments.restart, result) {
+        (Some(generation), Err(error @ (StageError::Interrupted | StageError::BudgetSpent))) => {
+            let remedy = format!("leave out --restart {generation}, or it begins once more");
+            return Err(anyhow::Error::new(error).context(format!("generation {generation} has begun again\n{remedy}")));
+        }
+        (_, result) => result?,
+    };
     if session.json {
         print_record(&registry.folder().join(RUN_RECORD_NAME))?;
     } else {
