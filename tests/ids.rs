@@ -73,7 +73,7 @@ fn step_and_recipe_ids_stay_what_they_are() {
         ("generate step", "33a05344369353af8219ee8ff56c2c7841a66ce0413ee36e4855bdf5f9aa65f4"),
         ("generate recipe", "ddf731ffc516065c2b736dafeed05ac5d75de96e70baa4d37b41eff59e12523d"),
         ("train step", "7c33110e588c09cda40e59dc163acdc0772429d678fa9a45cccb19c39d5dc396"),
-        ("fit-mpc step", "68fb1b5a51e7b1239e46ba142cc8582d9d21294c9772603639c3599e916512fb"),
+        ("fit-mpc step", "0ed1cb2227638b0db3ed560799c40bf4e7bb498cdb88fffc53f84aa8546fb97c"),
         ("fit-mpc recipe", "fad3e8bc754b1ad926407ca778831db61662ffc87a4a105edf0ecd2de6441a71"),
         ("gate step", "c8d1f58e868a865b4d50e60dc74fb8ff629169cf75817260998154aec1ea6fea"),
         ("gate recipe", "2ee34bccc57a55cbb8fe2d9a031477b8837dddd3bf150c7c70e3e68dc6f4c4d2"),

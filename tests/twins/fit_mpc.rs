@@ -355,11 +355,17 @@ impl Fit {
         pairs.into_iter().map(|pair| (pair, fit_pair(&samples, pair.0, pair.1))).collect()
     }
 
-    /// The samples on which searches are measured, evenly spread.
+    /// The samples on which searches are measured, evenly spread: as many from each range of empty squares.
     fn measured(&self) -> Vec<&Sample> {
-        let wanted = (whole(&self.config, "games") * self.sampling.game_samples / 4).clamp(1, 100) as usize;
-        let stride = (self.samples.len() / wanted).max(1);
-        self.samples.iter().step_by(stride).take(wanted).collect()
+        let in_game = self.sampling.game_samples;
+        let wanted = (whole(&self.config, "games") * in_game / 4).clamp(1, 100) as usize;
+        let step = self.samples.len() / wanted;
+        let step = if step.is_multiple_of(2) { step - 1 } else { step };
+        let measured: Vec<&Sample> = self.samples.iter().step_by(step).take(wanted).collect();
+        let of_range = |range| measured.iter().filter(|sample| sample.id % in_game == range).count();
+        let counts: BTreeSet<usize> = (0..in_game).map(of_range).collect();
+        assert!(counts.last().unwrap() - counts.first().unwrap() <= 1, "{counts:?}");
+        measured
     }
 
     /// The level of the config among [`LEVELS`].

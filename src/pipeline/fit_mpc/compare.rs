@@ -11,10 +11,11 @@ use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
 /// A depth that no selective search of this many nodes gets beyond.
 const DEPTH_GAINED_MAX: u8 = 8;
 
-/// Some of the samples, evenly spread.
+/// Some of the samples, evenly spread over games and their ranges of empty squares.
 pub(super) fn some_positions(task: FitMpcTask<'_>, samples: &[Sample]) -> Vec<Position> {
     let wanted = task.config.compared() as usize;
-    let stride = (samples.len() / wanted).max(1);
+    // Each game has an even number of samples, one of each range: an odd stride meets all of them.
+    let stride = (samples.len() / wanted).saturating_sub(1) | 1;
     samples.iter().map(|sample| sample.position).step_by(stride).take(wanted).collect()
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// Goes up when the same inputs would give another table.
-pub const ALGORITHM: u32 = 6;
+pub const ALGORITHM: u32 = 7;
 
 /// The shallow depths of the source for deep depths 3 to 16.
 pub(super) const SHALLOW_DEPTHS: [u8; 14] = [1, 2, 1, 2, 3, 4, 3, 4, 5, 6, 5, 6, 5, 6];
