@@ -373,8 +373,7 @@ impl Fit {
         LEVELS.iter().position(|&level| i64::from(level) == self.key("level")).unwrap()
     }
 
-    /// Static values, and at each depth and range the shallow depths that save most nodes, one after another while one
-    /// saves a fiftieth.
+    /// Static values, and at each depth and range the shallow depth that saves most nodes, if it saves a fiftieth.
     fn chosen(&self, fits: &Fits, model: &LoadedModel) -> Vec<Line> {
         let level = self.level();
         let is_source = |(deep, shallow): (i64, i64)| SOURCE.get((deep - 3) as usize) == Some(&shallow);
@@ -397,35 +396,24 @@ impl Fit {
                 let deep_cost = if deep == END { end_cost } else { by_depth[deep as usize] };
                 let is_met = |sample: &&Sample| sample.met.is_some() && (deep != END || sample.end.is_some());
                 let met: Vec<&Sample> = within.into_iter().filter(is_met).collect();
-                let lines = |shallow: &[i64]| -> Vec<&Line> {
-                    let used = fits.iter().filter(|((d, s), _)| *d == deep && (*s == 0 || shallow.contains(s)));
+                let lines = |shallow: Option<i64>| -> Vec<&Line> {
+                    let used = fits.iter().filter(|((d, s), _)| *d == deep && (*s == 0 || shallow == Some(*s)));
                     used.map(|(_, lines)| &lines[place]).collect()
                 };
-                let total = |shallow: &[i64]| -> u64 {
+                let total = |shallow: Option<i64>| -> u64 {
                     let lines = lines(shallow);
                     met.iter().map(|sample| cost(sample, &lines, level, &by_depth, deep_cost)).sum()
                 };
-                let candidates: Vec<i64> =
-                    fits.keys().filter(|pair| pair.0 == deep && 0 < pair.1).map(|p| p.1).collect();
-                let mut shallow: Vec<i64> = Vec::new();
-                if met.len() < 100 {
-                    if deep == END {
-                        continue;
-                    }
-                    shallow.extend(candidates.iter().filter(|&&other| is_source((deep, other))));
+                let mut candidates = fits.keys().filter(|pair| pair.0 == deep && 0 < pair.1).map(|pair| pair.1);
+                let shallow = if 100 <= met.len() {
+                    let (now, best) = (total(None), candidates.map(|depth| (total(Some(depth)), depth)).min());
+                    best.filter(|(nodes, _)| *nodes <= now - now / 50).map(|(_, depth)| depth)
+                } else if deep == END {
+                    continue;
                 } else {
-                    while shallow.is_empty() {
-                        let others = candidates.iter().filter(|other| !shallow.contains(other));
-                        let with = |other: i64| [&shallow[..], &[other]].concat();
-                        let Some((next, best)) = others.map(|&other| (total(&with(other)), other)).min() else { break };
-                        let now = total(&shallow);
-                        if now - now / 50 < next {
-                            break;
-                        }
-                        shallow.push(best);
-                    }
-                }
-                chosen.extend(lines(&shallow).into_iter().cloned());
+                    candidates.find(|&depth| is_source((deep, depth)))
+                };
+                chosen.extend(lines(shallow).into_iter().cloned());
             }
         }
         chosen

@@ -33,10 +33,6 @@ pub(in crate::pipeline) const PLAY_DEPTH: u8 = 1;
 /// Games are held out in this many turns to count misses, the usual number of folds.
 pub(in crate::pipeline) const FOLDS: u32 = 5;
 
-/// Shallow searches to try at one depth, besides the static value. Every probe is another chance to err: on 300 midgame positions
-/// two at 87 % took 13,458 nodes for an error of 3.80 discs, and one at 80 % took 11,890 for 3.79.
-pub(in crate::pipeline) const PROBES_MAX: u8 = 1;
-
 /// The most positions that are searched with and without the table. The table does not depend on them, except by the costs of
 /// searches, of which only ratios count.
 const COMPARED_MAX: u64 = 100;
