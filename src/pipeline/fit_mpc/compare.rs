@@ -8,9 +8,6 @@ use crate::engine::{Depth, LEVELS, Limits, MpcLevel, MpcTable, Position, Score, 
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
 
-/// A depth that no selective search of this many nodes gets beyond.
-const DEPTH_GAINED_MAX: u8 = 8;
-
 /// Some of the samples, evenly spread over games and their ranges of empty squares.
 pub(super) fn some_positions(task: FitMpcTask<'_>, samples: &[Sample]) -> Vec<Position> {
     let wanted = task.config.compared() as usize;
@@ -54,7 +51,8 @@ impl Searches<'_> {
         levels.sort_by_key(|found| found.level.is_none().then_some(101).or(found.level));
         levels.dedup_by_key(|found| found.level);
         let mut depth_gained = 0;
-        while depth_gained < DEPTH_GAINED_MAX && nodes_of(&self.to_depth(depth + depth_gained + 1, own)?) <= full_width
+        while depth + depth_gained < Depth::MAX.0
+            && nodes_of(&self.to_depth(depth + depth_gained + 1, own)?) <= full_width
         {
             depth_gained += 1;
         }
