@@ -444,7 +444,7 @@ fn a_restart_that_was_interrupted_is_finished_by_the_next_call() {
         &workspace,
         &format!("--config {config} --restart 1 --budget 0s"),
         12,
-        &["generation 1 has begun again: the budget is spent", "leave out --restart 1"],
+        &["generation 1 has begun again: the budget is spent", "but without --restart 1"],
     );
 }
 

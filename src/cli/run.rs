@@ -64,7 +64,7 @@ pub(super) fn run(session: &Session, arguments: LoopArguments) -> anyhow::Result
     let result = run_loop(task, &|event| tell(session, &event), session.context());
     let verdict = match (arguments.restart, result) {
         (Some(generation), Err(error @ (StageError::Interrupted | StageError::BudgetSpent))) => {
-            let remedy = format!("leave out --restart {generation}, or it begins once more");
+            let remedy = format!("but without --restart {generation}, or it begins once more");
             return Err(anyhow::Error::new(error).context(format!("generation {generation} has begun again\n{remedy}")));
         }
         (_, result) => result?,

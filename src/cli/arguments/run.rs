@@ -107,7 +107,7 @@ pub(in crate::cli) struct StatusArguments {
 /// A run of the loop.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "The datasets are written to datasets/RUN, the models to models/RUN, and a summary for machines to models/RUN/run.json. Finished generations are never touched: a changed key ends the run with 2, unless --from-next or --restart says what to do. The same command resumes a run that was stopped.\n\nExample: renma run --config configs/nightly.toml --budget 2h"
+    after_help = "The datasets are written to datasets/RUN, the models to models/RUN, and a summary for machines to models/RUN/run.json. Finished generations are never touched: a changed key ends the run with 2, unless --from-next or --restart says what to do. The same command, without --restart, resumes a run that was stopped.\n\nExample: renma run --config configs/nightly.toml --budget 2h"
 )]
 pub(in crate::cli) struct LoopArguments {
     /// Work in this folder; --config stays relative to the current one
