@@ -4,7 +4,7 @@ use super::error::ArtifactError;
 use super::guarded::guarded;
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use parquet::basic::{Compression, Encoding, Type};
+use parquet::basic::{Compression, Encoding};
 use parquet::column::page::Page;
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::serialized_reader::SerializedPageReader;
@@ -43,6 +43,9 @@ const INDEX_PAGE: [u8; 0] = [];
 const DICTIONARY_PAGE: [u8; 3] = [INT32, INT32, YES];
 const DATA_PAGE_2: [u8; 8] = [INT32, INT32, INT32, INT32, INT32, INT32, YES, STRUCT];
 
+/// The encodings of texts by their differences: DELTA_LENGTH_BYTE_ARRAY and DELTA_BYTE_ARRAY.
+const DIFFERENCES: [u32; 2] = [6, 7];
+
 /// Structs and lists lie within each other this deep.
 const DEPTH_MAX: u8 = 12;
 
@@ -62,9 +65,7 @@ pub fn open(
         let builder = ParquetRecordBatchReaderBuilder::try_new(file.clone()).map_err(|error| error.to_string())?;
         let columns = builder.metadata().row_groups().iter().flat_map(RowGroupMetaData::columns);
         let size = |column: &ColumnChunkMetaData| match &column.column_path().parts()[0] {
-            name if is_read(name) => unpacked_size(&file, column)
-                .and_then(|size| check_texts(&file, column).map(|()| size))
-                .map_err(|reason| format!("column {name}: {reason}")),
+            name if is_read(name) => unpacked_size(&file, column).map_err(|reason| format!("column {name}: {reason}")),
             _ => Ok(0),
         };
         let sizes = columns.map(size).collect::<Result<_, _>>()?;
@@ -123,11 +124,11 @@ fn children(footer: &mut &[u8]) -> Option<Vec<u32>> {
     Some(children)
 }
 
-fn unpacked_size(file: &[u8], column: &ColumnChunkMetaData) -> Result<u64, String> {
+fn unpacked_size(file: &Bytes, column: &ColumnChunkMetaData) -> Result<u64, String> {
     let (begin, length) = column.byte_range();
     let pages = begin.checked_add(length).and_then(|end| file.get(begin as usize..end as usize));
     let mut rest = pages.ok_or("its pages are not in the file")?;
-    let mut sum = 0_u64;
+    let (mut sum, mut has_differences) = (0_u64, false);
     while !rest.is_empty() {
         let header = header(&mut rest).ok_or("a page has no sound header")?;
         let unpacked = header.unpacked;
@@ -144,15 +145,16 @@ fn unpacked_size(file: &[u8], column: &ColumnChunkMetaData) -> Result<u64, Strin
             return Err("a page unpacks to more than its header says".to_owned());
         }
         sum += u64::from(unpacked);
+        has_differences |= header.has_differences;
+    }
+    if has_differences {
+        check_texts(file, column)?;
     }
     Ok(sum)
 }
 
 /// Texts that are stored by their differences say how many there are, and the reader makes room for as many.
 fn check_texts(file: &Bytes, column: &ColumnChunkMetaData) -> Result<(), String> {
-    if column.column_type() != Type::BYTE_ARRAY {
-        return Ok(());
-    }
     // The reader counts rows only where it is given the places of pages.
     let pages = SerializedPageReader::new(Arc::new(file.clone()), column, 0, None);
     for page in pages.map_err(|error| error.to_string())? {
@@ -222,6 +224,8 @@ struct Header {
     dictionary: u32,
     /// Bytes before the values that are not packed.
     levels: u32,
+    /// Whether the values are texts that are stored by their differences.
+    has_differences: bool,
 }
 
 /// Reads a header to its end.
@@ -237,6 +241,7 @@ fn header(bytes: &mut &[u8]) -> Option<Header> {
             5..=8 => fields(bytes, DEPTH_MAX, kinds[usize::from(field) - 5], |inner, bytes| {
                 match (field, inner) {
                     (7, 1) => header.dictionary = size(bytes)?,
+                    (5, 2) | (8, 4) => header.has_differences = DIFFERENCES.contains(&size(bytes)?),
                     (8, 5 | 6) => header.levels = header.levels.checked_add(size(bytes)?)?,
                     _ => return Some(false),
                 }
