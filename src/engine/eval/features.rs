@@ -50,8 +50,9 @@ fn add_steps<const BLOCKS: usize>(set: &PatternSet, mut squares: u64, sums: &mut
         for _ in 0..SQUARES_TOGETHER {
             let steps = &steps[squares.trailing_zeros() as usize];
             squares &= squares.wrapping_sub(1);
-            for (sum, step) in sums.iter_mut().zip(steps) {
-                sum.iter_mut().zip(step).for_each(|(sum, step)| *sum = sum.wrapping_add(*step));
+            for (block, sums) in sums.iter_mut().enumerate() {
+                let steps = &steps[block];
+                sums.iter_mut().enumerate().for_each(|(lane, sum)| *sum = sum.wrapping_add(steps[lane]));
             }
         }
     }

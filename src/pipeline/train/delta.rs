@@ -98,7 +98,7 @@ pub(super) fn value(slots: &[u32], weights: &[i32]) -> i32 {
     let (together, rest) = slots.as_chunks::<TOGETHER>();
     let mut sums = [0; TOGETHER];
     for slots in together {
-        sums.iter_mut().zip(slots).for_each(|(sum, &slot)| *sum += weights[slot as usize]);
+        sums.iter_mut().enumerate().for_each(|(lane, sum)| *sum += weights[slots[lane] as usize]);
     }
     sums.iter().sum::<i32>() + rest.iter().map(|&slot| weights[slot as usize]).sum::<i32>()
 }
