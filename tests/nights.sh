@@ -3,8 +3,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-cargo build --release --locked --quiet
-renma=$(realpath "${CARGO_TARGET_DIR:-target}/release/renma")
+[[ -n ${RENMA:-} ]] || cargo build --release --locked --quiet
+renma=$(realpath "${RENMA:-${CARGO_TARGET_DIR:-target}/release/renma}")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
