@@ -128,6 +128,11 @@ const OPENINGS: [[&str; 4]; 5] = [
     ["f5", "f6", "e6", "d6"],
 ];
 
+/// A few games, or all with RENMA_CLOCKS=all.
+fn games(few: usize, all: usize) -> usize {
+    if std::env::var("RENMA_CLOCKS").is_ok_and(|asked| asked == "all") { all } else { few }
+}
+
 /// Plays games and prints the longest time that a side used.
 fn measure(games: usize, time: Duration, threads: usize) {
     let mut players = [(); 2].map(|()| Player::start(&format!("--threads {threads} --mpc-level 87")));
@@ -153,13 +158,13 @@ fn clocks_of_1_second_are_kept() {
 #[test]
 #[ignore = "slow"]
 fn clocks_of_5_seconds_are_kept() {
-    measure(10, Duration::from_secs(5), 4);
+    measure(games(10, 40), Duration::from_secs(5), 4);
 }
 
 #[test]
 #[ignore = "slow"]
 fn clocks_of_30_seconds_are_kept() {
-    measure(3, Duration::from_secs(30), 4);
+    measure(games(3, 8), Duration::from_secs(30), 4);
 }
 
 #[test]
