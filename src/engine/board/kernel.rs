@@ -8,11 +8,7 @@
 //! A new instruction set, such as NEON, is a variant of `Instructions`, a `Kernel` and an arm of each macro in this
 //! file, and one file each in `board/moves/`, `eval/incremental/` and `eval/features/`.
 
-use super::moves::portable;
 use std::fmt;
-
-#[cfg(target_arch = "x86_64")]
-use super::moves::{avx2, avx512};
 
 /// Instructions beyond those of every machine of the architecture; each set includes those before it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,22 +23,8 @@ pub(in crate::engine) enum Instructions {
     Avx512,
 }
 
-/// The move generator of one kernel. Only [`Position`](super::position::Position) calls it, because both sets of discs have
-/// the same type here.
-pub(super) trait Backend {
-    /// The empty squares on which `player` may play.
-    fn legal_moves(player: u64, opponent: u64) -> u64;
-
-    /// The discs of `opponent` that `player` turns over by a move on `square`, which is below 64.
-    fn flips(player: u64, opponent: u64, square: usize) -> u64;
-
-    /// The number of discs that `player` turns over on `square`, the only empty one.
-    fn last_flip_count(player: u64, square: usize) -> u32;
-}
-
 /// One way to run the inner loops. All kernels give the same results.
-#[expect(private_bounds, reason = "the search reaches the move generator through `Position` only")]
-pub(in crate::engine) trait Kernel: Backend + Copy + 'static {
+pub(in crate::engine) trait Kernel: Copy + 'static {
     /// The instructions for which entries compile their body.
     const INSTRUCTIONS: Instructions;
 }
@@ -55,23 +37,6 @@ impl Kernel for Portable {
     const INSTRUCTIONS: Instructions = Instructions::Any;
 }
 
-impl Backend for Portable {
-    #[inline(always)]
-    fn legal_moves(player: u64, opponent: u64) -> u64 {
-        portable::legal_moves(player, opponent)
-    }
-
-    #[inline(always)]
-    fn flips(player: u64, opponent: u64, square: usize) -> u64 {
-        portable::flips(player, opponent, square)
-    }
-
-    #[inline(always)]
-    fn last_flip_count(player: u64, square: usize) -> u32 {
-        portable::last_flip_count(player, square)
-    }
-}
-
 /// Runs with AVX2, BMI1, BMI2, LZCNT and POPCNT; named only by the macros here, for choices that found them.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
@@ -82,27 +47,6 @@ impl Kernel for Avx2 {
     const INSTRUCTIONS: Instructions = Instructions::Avx2;
 }
 
-#[cfg(target_arch = "x86_64")]
-impl Backend for Avx2 {
-    #[inline(always)]
-    fn legal_moves(player: u64, opponent: u64) -> u64 {
-        // SAFETY: `Avx2` is used only where `KernelChoice` found that the machine runs it.
-        unsafe { avx2::legal_moves(player, opponent) }
-    }
-
-    #[inline(always)]
-    fn flips(player: u64, opponent: u64, square: usize) -> u64 {
-        // SAFETY: `Avx2` is used only where `KernelChoice` found that the machine runs it.
-        unsafe { avx2::flips(player, opponent, square) }
-    }
-
-    #[inline(always)]
-    fn last_flip_count(player: u64, square: usize) -> u32 {
-        // SAFETY: `Avx2` is used only where `KernelChoice` found that the machine runs it.
-        unsafe { avx2::last_flip_count(player, square) }
-    }
-}
-
 /// As [`Avx2`], with AVX-512 F, VL and CD on vectors of 256 bits.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
@@ -111,25 +55,6 @@ pub(in crate::engine) struct Avx512;
 #[cfg(target_arch = "x86_64")]
 impl Kernel for Avx512 {
     const INSTRUCTIONS: Instructions = Instructions::Avx512;
-}
-
-#[cfg(target_arch = "x86_64")]
-impl Backend for Avx512 {
-    #[inline(always)]
-    fn legal_moves(player: u64, opponent: u64) -> u64 {
-        Avx2::legal_moves(player, opponent)
-    }
-
-    #[inline(always)]
-    fn flips(player: u64, opponent: u64, square: usize) -> u64 {
-        // SAFETY: `Avx512` is used only where `KernelChoice` found that the machine runs it.
-        unsafe { avx512::flips(player, opponent, square) }
-    }
-
-    #[inline(always)]
-    fn last_flip_count(player: u64, square: usize) -> u32 {
-        Avx2::last_flip_count(player, square)
-    }
 }
 
 /// A kernel that this machine can run.

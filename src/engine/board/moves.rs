@@ -3,10 +3,48 @@
 //! [`Position`]: super::position::Position
 
 #[cfg(target_arch = "x86_64")]
-pub(super) mod avx2;
+mod avx2;
 #[cfg(target_arch = "x86_64")]
-pub(super) mod avx512;
-pub(super) mod portable;
+mod avx512;
+mod portable;
+
+use super::kernel::{Instructions, Kernel};
+
+/// The empty squares on which `player` may play.
+#[inline(always)]
+pub(super) fn legal_moves<K: Kernel>(player: u64, opponent: u64) -> u64 {
+    match K::INSTRUCTIONS {
+        Instructions::Any => portable::legal_moves(player, opponent),
+        // SAFETY: a kernel is used only where `KernelChoice` found that the machine runs it.
+        #[cfg(target_arch = "x86_64")]
+        Instructions::Avx2 | Instructions::Avx512 => unsafe { avx2::legal_moves(player, opponent) },
+    }
+}
+
+/// The discs of `opponent` that `player` turns over by a move on `square`, which is below 64.
+#[inline(always)]
+pub(super) fn flips<K: Kernel>(player: u64, opponent: u64, square: usize) -> u64 {
+    match K::INSTRUCTIONS {
+        Instructions::Any => portable::flips(player, opponent, square),
+        // SAFETY: a kernel is used only where `KernelChoice` found that the machine runs it.
+        #[cfg(target_arch = "x86_64")]
+        Instructions::Avx2 => unsafe { avx2::flips(player, opponent, square) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Instructions::Avx512 => unsafe { avx512::flips(player, opponent, square) },
+    }
+}
+
+/// The number of discs that `player` turns over on `square`, the only empty one.
+#[inline(always)]
+pub(super) fn last_flip_count<K: Kernel>(player: u64, square: usize) -> u32 {
+    match K::INSTRUCTIONS {
+        Instructions::Any => portable::last_flip_count(player, square),
+        // SAFETY: a kernel is used only where `KernelChoice` found that the machine runs it.
+        #[cfg(target_arch = "x86_64")]
+        Instructions::Avx2 | Instructions::Avx512 => unsafe { avx2::last_flip_count(player, square) },
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -19,9 +57,10 @@ mod tests {
     fn answers_body<K: Kernel>(boards: &[(u64, u64)]) -> Vec<u64> {
         let mut answers = Vec::new();
         for &(player, opponent) in boards {
-            answers.push(K::legal_moves(player, opponent));
-            answers.extend((0..64).map(|square| K::flips(player, opponent, square)));
-            answers.extend((0..64).map(|square| u64::from(K::last_flip_count(player & !(1 << square), square))));
+            answers.push(super::legal_moves::<K>(player, opponent));
+            answers.extend((0..64).map(|square| super::flips::<K>(player, opponent, square)));
+            answers
+                .extend((0..64).map(|square| u64::from(super::last_flip_count::<K>(player & !(1 << square), square))));
         }
         answers
     }

@@ -1,6 +1,7 @@
 //! A position, seen by the side to move.
 
 use super::kernel::{Kernel, KernelChoice, kernel_entry, with_kernel};
+use super::moves;
 use super::square::{Square, Squares};
 use super::stability::stable_discs;
 use super::symmetry::Symmetry;
@@ -111,19 +112,19 @@ impl Position {
     /// As [`Position::legal_moves`], with the kernel `K`.
     #[inline(always)]
     pub(in crate::engine) fn legal_moves_by<K: Kernel>(self) -> u64 {
-        K::legal_moves(self.player, self.opponent)
+        moves::legal_moves::<K>(self.player, self.opponent)
     }
 
     /// As [`Position::flips`], with the kernel `K`.
     #[inline(always)]
     pub(in crate::engine) fn flips_by<K: Kernel>(self, square: Square) -> u64 {
-        K::flips(self.player, self.opponent, square.index())
+        moves::flips::<K>(self.player, self.opponent, square.index())
     }
 
     /// The number of discs that the side to move turns over on the only empty square.
     #[inline(always)]
     pub(in crate::engine) fn last_flip_count<K: Kernel>(self, square: Square) -> i32 {
-        K::last_flip_count(self.player, square.index()) as i32
+        moves::last_flip_count::<K>(self.player, square.index()) as i32
     }
 
     /// Discs of the side to move that no sequence of moves can turn over, though not all of them.

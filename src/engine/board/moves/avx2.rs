@@ -75,7 +75,7 @@ pub(super) fn join(lanes: __m256i) -> u64 {
 /// Parallel prefix fill, both ways along the four lines at once.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(in crate::engine::board) fn legal_moves(player: u64, opponent: u64) -> u64 {
+pub(super) fn legal_moves(player: u64, opponent: u64) -> u64 {
     let (step, twice) = (load(&STEPS), load(&STEPS_TWICE));
     let from = _mm256_set1_epi64x(player as i64);
     let flanked = _mm256_and_si256(_mm256_set1_epi64x(opponent as i64), load(&INNER));
@@ -106,7 +106,7 @@ pub(super) fn end_above(ray: __m256i, own: __m256i, flanked: __m256i) -> __m256i
 /// Upwards the nearest is the lowest bit, which arithmetic finds; downwards it is the highest, found by smearing.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(in crate::engine::board) fn flips(player: u64, opponent: u64, square: usize) -> u64 {
+pub(super) fn flips(player: u64, opponent: u64, square: usize) -> u64 {
     let rays = &RAYS[square & 63];
     let (ray_up, ray_down) = (load(&rays.up), load(&rays.down));
     let own = _mm256_set1_epi64x(player as i64);
@@ -182,7 +182,7 @@ const fn line_flips() -> [[u8; 256]; 8] {
 /// Reads the four lines through the square out of the board and looks each up.
 #[inline]
 #[target_feature(enable = "bmi2")]
-pub(in crate::engine::board) fn last_flip_count(player: u64, square: usize) -> u32 {
+pub(super) fn last_flip_count(player: u64, square: usize) -> u32 {
     let square = square & 63;
     let lines = &LINES[square];
     let row = (player >> (square & 56)) as usize & 255;
