@@ -7,7 +7,7 @@ use super::depth::Depth;
 use super::mpc::{Cuts, MpcEntry, PROBE_MARGIN, STATIC_MARGIN};
 use super::node::Node;
 use super::run::{LookedUp, Plain, Policy, Run};
-use super::selective::EXTENSION_PLIES;
+use super::selective::{EXTENSION_PLIES, Extension, Selective};
 use super::table::Key;
 use super::window::{Alpha, Beta, NullWindow, OpenWindow, Unit, Window};
 use crate::engine::board::kernel::{Kernel, kernel_entry};
@@ -63,7 +63,7 @@ fn search_body<K: Kernel, W: Window<Unit = Score>, P: Policy>(
     }
     if P::HAS_EXTRAS
         && !W::OPEN
-        && let Some(sampler) = run.extras.as_mut().and_then(|extras| extras.sampler.as_mut())
+        && let Some(sampler) = &mut run.sampler
     {
         sampler.visit(node, window.alpha(), depth);
     }
@@ -177,7 +177,7 @@ pub(super) fn best_child<K: Kernel, W: Window<Unit = Score>, P: Policy>(
         let mut value = reply::<K, W, P>(run, node, &candidate, rest, depth - 1, turn == 0);
         if P::HAS_EXTRAS && begin_extension(run, node, candidate.flips, value, window.beta(), depth) {
             value = reply::<K, W, P>(run, node, &candidate, rest, depth - 1 + EXTENSION_PLIES, turn == 0);
-            end_extension(run);
+            run.extending = false;
         }
         if run.stopped {
             return (window.alpha(), None);
@@ -200,31 +200,41 @@ fn is_busy(run: &Run<'_>, node: &Node, candidate: &Candidate, depth: Depth) -> b
     run.is_busy(Key::new(candidate.play(node.position)), depth - 1)
 }
 
-/// Whether forward pruning skips a move; otherwise it is recorded as played.
+/// Whether forward pruning skips the move searched as number `turn`, from 0, of a node with this static value; otherwise it is
+/// recorded as played.
 #[inline(always)]
 fn is_pruned<K: Kernel>(run: &mut Run<'_>, node: &Node, candidate: &Candidate, turn: usize, node_value: Score) -> bool {
-    let Some(extras) = run.extras.as_ref() else { return false };
-    if extras.pruner.skips_rank(turn) {
+    let Selective { threshold, rank, extension } = run.selective;
+    if turn != 0 && rank.is_some_and(|rank| usize::from(rank) <= turn) {
         return true;
     }
-    if !extras.pruner.needs_values() {
+    if threshold.is_none() && extension.is_none() {
         return false;
     }
     let value = value_after::<K>(run, node, candidate, Depth(0));
-    run.extras.as_mut().is_some_and(|extras| extras.pruner.skips(node, candidate, turn, node_value, value))
+    if turn != 0 && threshold.is_some_and(|threshold| value < node_value - threshold) {
+        return true;
+    }
+    run.lost_value[node.ply + 1] = if value < node_value { candidate.square.bit() } else { 0 };
+    false
 }
 
-/// Whether a reply calls for an extension, which then lasts until [`end_extension`].
+/// Whether a reply with this value in a node with `depth` plies left calls for an extension, which then lasts as long as
+/// `run.extending`.
 #[inline(always)]
 fn begin_extension(run: &mut Run<'_>, node: &Node, flips: u64, value: Score, beta: Score, depth: Depth) -> bool {
-    run.extras.as_mut().is_some_and(|extras| extras.pruner.begin_extension(node, flips, value, beta, depth))
-}
-
-#[inline(always)]
-fn end_extension(run: &mut Run<'_>) {
-    if let Some(extras) = run.extras.as_mut() {
-        extras.pruner.extending = false;
-    }
+    let here = match run.selective.extension {
+        None => false,
+        Some(Extension::Horizon) => depth == Depth(1),
+        Some(Extension::EveryDepth) => true,
+    };
+    let begins = here
+        && !run.extending
+        && flips & run.lost_value[node.ply] != 0
+        && value <= beta
+        && depth + EXTENSION_PLIES <= Depth(node.empties());
+    run.extending |= begins;
+    begins
 }
 
 /// What a move that was played is worth to the mover: the first one in the whole window, another if it beats alpha.
@@ -287,10 +297,8 @@ fn passed_body<K: Kernel, P: Policy>(run: &mut Run<'_>, node: &Node, window: Ope
     }
     let (before, after) = run.accumulators.split_at_mut(node.ply + 1);
     run.incremental.pass(&before[node.ply], &mut after[0]);
-    if P::HAS_EXTRAS
-        && let Some(extras) = run.extras.as_mut()
-    {
-        extras.pruner.lost_value[node.ply + 1] = 0;
+    if P::HAS_EXTRAS {
+        run.lost_value[node.ply + 1] = 0;
     }
     -search::<K, OpenWindow, P>(run, &node.passed(moves), window.for_opponent(), depth)
 }
@@ -309,7 +317,7 @@ fn frontier<K: Kernel, W: Window<Unit = Score>, P: Policy>(run: &mut Run<'_>, no
             if P::HAS_EXTRAS && begin_extension(run, node, candidate.flips, value, beta, Depth(1)) {
                 let window = OpenWindow::new(Alpha(-beta), Beta(Score::MAX.max(Score(1) - beta)));
                 value = -child::<K, OpenWindow, P>(run, node, &candidate, window, Depth(EXTENSION_PLIES));
-                end_extension(run);
+                run.extending = false;
             }
             if best_value < value {
                 best_value = value;

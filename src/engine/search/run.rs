@@ -7,7 +7,7 @@ use super::mpc::MpcTable;
 use super::mpc_level::{Margin, MpcLevel};
 use super::node::PLIES;
 use super::sampling::NodeSampler;
-use super::selective::Pruner;
+use super::selective::Selective;
 use super::table::{Known, Sureness, Table};
 use super::window::Window;
 use crate::engine::board::kernel::KernelChoice;
@@ -41,17 +41,11 @@ impl Policy for Plain {
     const HAS_EXTRAS: bool = false;
 }
 
-/// A search with the [`Extras`] of its run.
+/// A search that may prune and extend, or samples its nodes.
 pub(super) struct WithExtras;
 
 impl Policy for WithExtras {
     const HAS_EXTRAS: bool = true;
-}
-
-/// What only some searches do.
-pub(super) struct Extras {
-    pub(super) pruner: Pruner,
-    pub(super) sampler: Option<NodeSampler>,
 }
 
 /// The state of a search and what it may use.
@@ -75,20 +69,23 @@ pub(super) struct Run<'r> {
     pub(super) marked: Marked,
     pub(super) open_nodes: ArrayVec<OpenNode, PLIES>,
     pub(super) settled: Option<Settled>,
-    /// `None` in a plain search.
-    pub(super) extras: Option<&'r mut Extras>,
+    pub(super) selective: Selective,
+    /// The disc of the move that led to each ply, if it lost static value.
+    pub(super) lost_value: [u64; PLIES], // [ply]
+    pub(super) extending: bool,
+    pub(super) sampler: Option<NodeSampler>,
 }
 
-impl<'r> Run<'r> {
+impl Run<'_> {
     pub(super) fn set_level(&mut self, level: MpcLevel) {
         let level = if self.mpc.is_empty() { MpcLevel::FullWidth } else { level };
         self.margin = Margin::new(level);
         self.sureness = Sureness::new(level);
     }
 
-    /// From now on the search prunes and extends as `extras` say, so that its results answer no other search.
-    pub(super) fn use_extras(&mut self, extras: &'r mut Extras) {
-        self.extras = Some(extras);
+    /// From now on the search prunes and extends, so that its results answer no other search.
+    pub(super) fn set_selective(&mut self, selective: Selective) {
+        self.selective = selective;
         self.sureness = Sureness::PRUNED;
     }
 

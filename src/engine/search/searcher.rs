@@ -9,9 +9,9 @@ use super::mpc_level::{Margin, MpcLevel};
 use super::node::PLIES;
 use super::result::{SearchResult, Stopped};
 use super::root::{iterate, solve, value_at_depth};
-use super::run::{Extras, Hits, Plain, Run, WithExtras};
+use super::run::{Hits, Plain, Run, WithExtras};
 use super::sampling::{NodeRequest, NodeSampler, SampledNode};
-use super::selective::{Pruner, Selective};
+use super::selective::Selective;
 use super::table::{Sureness, Table};
 use super::window::OpenWindow;
 use crate::engine::board::kernel::{KernelChoice, with_kernel};
@@ -125,8 +125,6 @@ impl<'m> Searcher<'m> {
 
     /// Searches a position with a legal move.
     fn search_moves(&mut self, position: Position, limits: Limits) -> SearchResult {
-        let prunes = limits.selective != Selective::NONE;
-        let mut extras = prunes.then(|| Extras { pruner: Pruner::new(limits.selective), sampler: None });
         let mut run = self.run();
         if position.empties() <= limits.exact_empties {
             return run.exact_result(position, limits.nodes);
@@ -135,8 +133,8 @@ impl<'m> Searcher<'m> {
         let end = Depth(position.empties());
         let depth = limits.depth.min(end);
         let to_end = depth == end && END_DEPTH_MIN <= depth && run.margin.is_finite();
-        let found = if let Some(extras) = &mut extras {
-            run.use_extras(extras);
+        let found = if limits.selective != Selective::NONE {
+            run.set_selective(limits.selective);
             let iteration = with_kernel!(run.kernel, iterate::<WithExtras>(&mut run, position, depth, limits.nodes));
             SearchResult { exact: false, ..run.result(position, iteration) }
         } else if to_end {
@@ -168,14 +166,13 @@ impl<'m> Searcher<'m> {
         mpc: MpcLevel,
         selective: Selective,
     ) -> Result<(Score, u64), Stopped> {
-        let mut extras = Extras { pruner: Pruner::new(selective), sampler: None };
         let mut run = self.run();
         run.set_level(mpc);
         run.hits = Hits::Exactly;
         let value = if selective == Selective::NONE {
             with_kernel!(run.kernel, value_at_depth::<Plain>(&mut run, position, depth))
         } else {
-            run.use_extras(&mut extras);
+            run.set_selective(selective);
             with_kernel!(run.kernel, value_at_depth::<WithExtras>(&mut run, position, depth))
         };
         value.map(|value| (value, run.nodes)).ok_or(Stopped)
@@ -189,14 +186,12 @@ impl<'m> Searcher<'m> {
         depth: Depth,
         request: NodeRequest,
     ) -> Result<Option<SampledNode>, Stopped> {
-        let sampler = Some(NodeSampler { request, least: None });
-        let mut extras = Extras { pruner: Pruner::new(Selective::NONE), sampler };
         let mut run = self.run();
-        run.extras = Some(&mut extras);
+        run.sampler = Some(NodeSampler { request, least: None });
         run.hits = Hits::Exactly;
         let value = with_kernel!(run.kernel, value_at_depth::<WithExtras>(&mut run, position, depth));
         let _ = value.ok_or(Stopped)?;
-        Ok(extras.sampler.and_then(|sampler| Some(sampler.least?.1)))
+        Ok(run.sampler.and_then(|sampler| Some(sampler.least?.1)))
     }
 
     /// The exact score with the best move and a line to the end of the game, unless the stop flag is raised.
@@ -244,7 +239,10 @@ impl<'m> Searcher<'m> {
             member: self.membership.as_mut(),
             open_nodes: ArrayVec::new(),
             settled: None,
-            extras: None,
+            selective: Selective::NONE,
+            lost_value: [0; PLIES],
+            extending: false,
+            sampler: None,
         }
     }
 }
