@@ -116,28 +116,19 @@ fn map_in_blocks<K: Kernel, R: AsRef<Position>, const BLOCKS: usize>(
         let position = *row.as_ref();
         let (instances, numbers) = mapped.split_at_mut(set.instances().len());
         let indices = indices::<BLOCKS>(set, position);
-        // SAFETY: no square has two discs, so an index is below the number of configurations of its pattern, and `map` has
-        // an element for each; padding names the first element.
-        unsafe { map_instances::<K>(indices.as_flattened(), &set.lane_offsets, map, instances) };
+        match K::INSTRUCTIONS {
+            Instructions::Any => portable::map(indices.as_flattened(), &set.lane_offsets, map, instances),
+            // SAFETY: a kernel is used only where `KernelChoice` found that the machine runs it. No square has two discs, so an
+            // index is below the number of configurations of its pattern, and `map` has an element for each; padding names the
+            // first element.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 | Instructions::Avx512 => unsafe {
+                avx2::map(indices.as_flattened(), &set.lane_offsets, map, instances);
+            },
+        }
         for (mapped, number) in numbers.iter_mut().zip(set.numbers()) {
             *mapped = map[number_feature(number, position)];
         }
-    }
-}
-
-/// Writes `map[offset + index]` of each lane, for as many lanes as `mapped` has elements.
-///
-/// # Safety
-///
-/// `offset + index` is below the number of elements of `map` in every lane.
-#[inline(always)]
-unsafe fn map_instances<K: Kernel>(indices: &[u16], offsets: &[u32], map: &[u32], mapped: &mut [u32]) {
-    match K::INSTRUCTIONS {
-        Instructions::Any => portable::map(indices, offsets, map, mapped),
-        // SAFETY: a kernel is used only where `KernelChoice` found that the machine runs it; the caller answers for the
-        // lanes.
-        #[cfg(target_arch = "x86_64")]
-        Instructions::Avx2 | Instructions::Avx512 => unsafe { avx2::map(indices, offsets, map, mapped) },
     }
 }
 

@@ -141,7 +141,12 @@ impl Incremental {
             flipped: Squares(flips).map(|square| self.steps_of::<BLOCKS>(square, begin)),
         };
         let after = after.blocks[begin..].first_chunk_mut().expect("an accumulator has every block");
-        play_by::<K, BLOCKS>(change, after);
+        match K::INSTRUCTIONS {
+            Instructions::Any => portable::play(change, after),
+            // SAFETY: a kernel is used only where `KernelChoice` found that the machine runs it.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 | Instructions::Avx512 => unsafe { avx2::play(change, after) },
+        }
     }
 
     #[inline(always)]
@@ -169,8 +174,13 @@ impl Incremental {
         let empties = usize::from(position.empties());
         let weights = &self.weights[self.phase_begin[empties]..][..self.phase_size + INDICES];
         let blocks = accumulator.blocks[..self.block_count].iter().zip(&self.tables);
-        // SAFETY: tables begin within a phase, which is followed by as many weights as an index may name.
-        let mut sum = unsafe { sum_by::<K>(blocks, weights) };
+        let mut sum = match K::INSTRUCTIONS {
+            Instructions::Any => portable::sum(blocks, weights),
+            // SAFETY: a kernel is used only where `KernelChoice` found that the machine runs it. Tables begin within a phase,
+            // which is followed by as many weights as an index may name.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 | Instructions::Avx512 => unsafe { avx2::sum(blocks, weights) },
+        };
         if !self.numbers.is_empty() {
             sum += numbers_sum::<K>(&self.numbers, weights, position, moves);
         }
@@ -279,36 +289,6 @@ fn parity_sum(set: &PatternSet, weights: &[i16], empties: u8) -> i32 {
     let weights = &weights[set.phase(empties) * set.feature_count()..];
     let parities = set.numbers().iter().filter(|(number, _)| *number == Number::Parity);
     parities.map(|(_, offset)| i32::from(weights[offset + parity])).sum()
-}
-
-/// Writes to `after` what `change` makes of its blocks.
-#[inline(always)]
-fn play_by<'a, K: Kernel, const BLOCKS: usize>(
-    change: Change<'a, BLOCKS, impl Iterator<Item = &'a [Block; BLOCKS]>>,
-    after: &mut [Block; BLOCKS],
-) {
-    match K::INSTRUCTIONS {
-        Instructions::Any => portable::play(change, after),
-        // SAFETY: a kernel is used only where `KernelChoice` found that the machine runs it.
-        #[cfg(target_arch = "x86_64")]
-        Instructions::Avx2 | Instructions::Avx512 => unsafe { avx2::play(change, after) },
-    }
-}
-
-/// The sum of the weights that the indices name.
-///
-/// # Safety
-///
-/// `weights` has 65,537 elements from the beginning of every table on.
-#[inline(always)]
-unsafe fn sum_by<'a, K: Kernel>(blocks: impl Iterator<Item = (&'a Block, &'a Tables)>, weights: &[i16]) -> i32 {
-    match K::INSTRUCTIONS {
-        Instructions::Any => portable::sum(blocks, weights),
-        // SAFETY: a kernel is used only where `KernelChoice` found that the machine runs it; the caller answers for
-        // `weights`.
-        #[cfg(target_arch = "x86_64")]
-        Instructions::Avx2 | Instructions::Avx512 => unsafe { avx2::sum(blocks, weights) },
-    }
 }
 
 #[cfg(test)]
