@@ -1,9 +1,9 @@
 //! How a team divides a tree: which nodes its members mark, which moves they put off, and when they leave a node.
 
 use super::depth::Depth;
-use super::membership::{OpenNode, Settled};
+use super::membership::OpenNode;
 use super::result::Iteration;
-use super::run::{LookedUp, Run};
+use super::run::Run;
 use super::table::Key;
 use super::window::NullWindow;
 use crate::engine::score::Score;
@@ -31,9 +31,9 @@ impl Run<'_> {
         if let Some(member) = &self.member {
             member.unmark(node.key, node.depth);
         }
-        let settled = self.settled.filter(|settled| settled.place == self.open_nodes.len())?;
+        let (_, value) = self.settled.filter(|&(place, _)| place == self.open_nodes.len())?;
         (self.settled, self.stopped) = (None, false);
-        Some(settled.value)
+        Some(value)
     }
 
     /// The first move of a node, from 0, that is put off if another member works on it. It is not the first one where that is
@@ -69,10 +69,8 @@ impl Run<'_> {
         }
         self.settled = self.open_nodes.iter().enumerate().find_map(|(place, node)| {
             let window = NullWindow::above(node.null_alpha?);
-            match self.look_up(&self.table.get(node.key)?, node.depth, window) {
-                LookedUp::Answer(value) => Some(Settled { place, value }),
-                LookedUp::Window(_) => None,
-            }
+            let value = self.look_up(&self.table.get(node.key)?, node.depth, window).break_value()?;
+            Some((place, value))
         });
         self.stopped = self.settled.is_some();
     }

@@ -8,7 +8,7 @@ pub(super) mod order;
 
 use super::candidates::{Candidate, Candidates, pick, pick_free, put_first, unordered_candidates};
 use super::midgame;
-use super::run::{LookedUp, Run};
+use super::run::Run;
 use super::table::Key;
 use super::window::{NullWindow, OpenWindow, Unit, Window};
 use crate::engine::board::kernel::{Kernel, kernel_entry};
@@ -18,6 +18,7 @@ use cuts::{bound_after, in_discs, in_millidiscs, probe, stability_cut};
 use last::{SHALLOW_EMPTIES_MAX, shallow};
 use node::{EndNode, GUIDED_EMPTIES_MIN};
 use order::{fast_order, order};
+use std::ops::ControlFlow;
 
 /// The moves that a node without guidance may have: one per empty square.
 const FAST_ROOM: usize = GUIDED_EMPTIES_MIN as usize;
@@ -93,8 +94,8 @@ fn guided_body<K: Kernel, W: Window<Unit = Discs>>(run: &mut Run<'_>, node: &End
     let (mut rest, mut first) = (window, None);
     if let Some(known) = run.table.get(key) {
         match run.look_up(&known, node.depth(), in_millidiscs(window)) {
-            LookedUp::Answer(value) => return Discs::truncated(value),
-            LookedUp::Window(narrower) => {
+            ControlFlow::Break(value) => return Discs::truncated(value),
+            ControlFlow::Continue(narrower) => {
                 let narrower = in_discs(narrower);
                 rest = window.narrowed_to(narrower.alpha(), narrower.beta());
             }

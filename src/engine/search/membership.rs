@@ -110,10 +110,3 @@ pub(super) struct OpenNode {
     /// Whether one good move is expected to be enough; otherwise all moves are expected to fail.
     pub(super) expects_cut: bool,
 }
-
-/// A marked node that another member has settled: its place among the open ones, and its value.
-#[derive(Clone, Copy)]
-pub(super) struct Settled {
-    pub(super) place: usize,
-    pub(super) value: Score,
-}

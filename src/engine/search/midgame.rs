@@ -6,13 +6,14 @@ use super::candidates::{
 use super::depth::Depth;
 use super::mpc::{Cuts, MpcEntry, PROBE_MARGIN, STATIC_MARGIN};
 use super::node::Node;
-use super::run::{LookedUp, Plain, Policy, Run};
+use super::run::{Plain, Policy, Run};
 use super::selective::{EXTENSION_PLIES, Extension, Selective};
 use super::table::Key;
 use super::window::{Alpha, Beta, NullWindow, OpenWindow, Unit, Window};
 use crate::engine::board::kernel::{Kernel, kernel_entry};
 use crate::engine::board::square::{Square, Squares};
 use crate::engine::score::Score;
+use std::ops::ControlFlow;
 
 /// From this depth on results are worth a place in the table.
 const TABLE_DEPTH_MIN: Depth = Depth(2);
@@ -74,8 +75,8 @@ fn search_body<K: Kernel, W: Window<Unit = Score>, P: Policy>(
         && let Some(known) = run.table.get(key)
     {
         match run.look_up(&known, depth, window) {
-            LookedUp::Answer(value) => return value,
-            LookedUp::Window(narrower) => rest = narrower,
+            ControlFlow::Break(value) => return value,
+            ControlFlow::Continue(narrower) => rest = narrower,
         }
         first = known.best;
     }
@@ -130,7 +131,7 @@ fn transposition_cut(
     let window = window.for_opponent();
     for candidate in candidates {
         let Some(known) = run.table.get(Key::new(candidate.play(node.position))) else { continue };
-        if let LookedUp::Answer(value) = run.look_up(&known, depth - 1, window)
+        if let ControlFlow::Break(value) = run.look_up(&known, depth - 1, window)
             && value <= window.alpha()
         {
             return Some(-value);

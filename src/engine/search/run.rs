@@ -2,7 +2,7 @@
 
 use super::depth::Depth;
 use super::endgame::local::LocalTable;
-use super::membership::{Marked, Membership, OpenNode, Settled};
+use super::membership::{Marked, Membership, OpenNode};
 use super::mpc::MpcTable;
 use super::mpc_level::{Margin, MpcLevel};
 use super::node::PLIES;
@@ -15,19 +15,11 @@ use crate::engine::board::square::Square;
 use crate::engine::eval::incremental::{Accumulator, Incremental};
 use crate::engine::score::Score;
 use arrayvec::ArrayVec;
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Nodes between two checks of the stop flag.
 const STOP_INTERVAL: u64 = 4096;
-
-/// Which depths of the table answer a search.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hits {
-    /// This depth and deeper ones, which are better answers.
-    AtLeast,
-    /// Only the depth asked for, so that the value does not depend on what the table holds.
-    Exactly,
-}
 
 /// What is compiled into a search.
 pub(super) trait Policy {
@@ -56,7 +48,9 @@ pub(super) struct Run<'r> {
     pub(super) table: &'r Table,
     pub(super) local: &'r mut LocalTable,
     pub(super) accumulators: &'r mut [Accumulator; PLIES], // [ply]
-    pub(super) hits: Hits,
+    /// Whether only results of the depth asked for answer, so that a value does not depend on what the table holds; otherwise
+    /// deeper ones, which are better answers, do too.
+    pub(super) exact_depth: bool,
     pub(super) nodes: u64,
     pub(super) stopped: bool,
     pub(super) margin: Margin,
@@ -68,7 +62,8 @@ pub(super) struct Run<'r> {
     pub(super) member: Option<&'r mut Membership>,
     pub(super) marked: Marked,
     pub(super) open_nodes: ArrayVec<OpenNode, PLIES>,
-    pub(super) settled: Option<Settled>,
+    /// A marked node that another member has settled: its place among the open ones, and its value.
+    pub(super) settled: Option<(usize, Score)>,
     pub(super) selective: Selective,
     /// The disc of the move that led to each ply, if it lost static value.
     pub(super) lost_value: [u64; PLIES], // [ply]
@@ -119,20 +114,25 @@ impl Run<'_> {
         }
     }
 
-    /// What an entry of the table leaves of a window.
+    /// What an entry of the table leaves of a window: nothing but the answer (`Break`), or a narrower one.
     #[inline(always)]
-    pub(super) fn look_up<W: Window<Unit = Score>>(&self, known: &Known, depth: Depth, window: W) -> LookedUp<W> {
-        let deep = known.depth == depth || (depth < known.depth && self.hits == Hits::AtLeast);
+    pub(super) fn look_up<W: Window<Unit = Score>>(
+        &self,
+        known: &Known,
+        depth: Depth,
+        window: W,
+    ) -> ControlFlow<Score, W> {
+        let deep = known.depth == depth || (depth < known.depth && !self.exact_depth);
         if !deep || known.sureness < self.sureness {
-            return LookedUp::Window(window);
+            return ControlFlow::Continue(window);
         }
         if window.beta() <= known.lower || known.lower == known.upper {
-            return LookedUp::Answer(known.lower);
+            return ControlFlow::Break(known.lower);
         }
         if known.upper <= window.alpha() {
-            return LookedUp::Answer(known.upper);
+            return ControlFlow::Break(known.upper);
         }
-        LookedUp::Window(window.narrowed_to(known.lower, known.upper))
+        ControlFlow::Continue(window.narrowed_to(known.lower, known.upper))
     }
 
     /// A fail-soft value as an entry of the table; a move that did not raise alpha is not better than any other.
@@ -148,10 +148,4 @@ impl Run<'_> {
         let upper = if value < window.beta() { value } else { Score::MAX };
         Known { lower, upper, depth, sureness: self.sureness, best: best.filter(|_| window.alpha() < value) }
     }
-}
-
-/// What the table leaves of a window: nothing but the answer, or a narrower one.
-pub(super) enum LookedUp<W> {
-    Answer(Score),
-    Window(W),
 }

@@ -9,7 +9,7 @@ use super::mpc_level::{Margin, MpcLevel};
 use super::node::PLIES;
 use super::result::{SearchResult, Stopped};
 use super::root::{iterate, solve, value_at_depth};
-use super::run::{Hits, Plain, Run, WithExtras};
+use super::run::{Plain, Run, WithExtras};
 use super::sampling::{NodeRequest, NodeSampler, SampledNode};
 use super::selective::Selective;
 use super::table::{Sureness, Table};
@@ -168,7 +168,7 @@ impl<'m> Searcher<'m> {
     ) -> Result<(Score, u64), Stopped> {
         let mut run = self.run();
         run.set_level(mpc);
-        run.hits = Hits::Exactly;
+        run.exact_depth = true;
         let value = if selective == Selective::NONE {
             with_kernel!(run.kernel, value_at_depth::<Plain>(&mut run, position, depth))
         } else {
@@ -188,7 +188,7 @@ impl<'m> Searcher<'m> {
     ) -> Result<Option<SampledNode>, Stopped> {
         let mut run = self.run();
         run.sampler = Some(NodeSampler { request, least: None });
-        run.hits = Hits::Exactly;
+        run.exact_depth = true;
         let value = with_kernel!(run.kernel, value_at_depth::<WithExtras>(&mut run, position, depth));
         let _ = value.ok_or(Stopped)?;
         Ok(run.sampler.and_then(|sampler| Some(sampler.least?.1)))
@@ -227,7 +227,7 @@ impl<'m> Searcher<'m> {
             table: &self.table,
             local: &mut self.local,
             accumulators: &mut self.accumulators,
-            hits: Hits::AtLeast,
+            exact_depth: false,
             nodes: 0,
             stopped: false,
             margin: Margin::new(MpcLevel::FullWidth),

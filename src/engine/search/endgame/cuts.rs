@@ -5,7 +5,7 @@ use crate::engine::board::kernel::Kernel;
 use crate::engine::board::position::Position;
 use crate::engine::score::{Discs, Score};
 use crate::engine::search::midgame;
-use crate::engine::search::run::{LookedUp, Plain, Run};
+use crate::engine::search::run::{Plain, Run};
 use crate::engine::search::table::Key;
 use crate::engine::search::window::{Alpha, Beta, NullWindow, OpenWindow, Window};
 use std::ops::Neg;
@@ -66,8 +66,6 @@ pub(super) fn bound_after(run: &Run<'_>, next: &EndNode, window: NullWindow<Disc
         return run.local.get(next.position).answer(window).map(Neg::neg);
     }
     let known = run.table.get(Key::new(next.position))?;
-    match run.look_up(&known, next.depth(), in_millidiscs(window)) {
-        LookedUp::Answer(value) => Some(Discs::truncated(-value)),
-        LookedUp::Window(_) => None,
-    }
+    let answer = run.look_up(&known, next.depth(), in_millidiscs(window)).break_value();
+    answer.map(|value| Discs::truncated(-value))
 }
