@@ -10,7 +10,7 @@ mod portable;
 mod vectors;
 
 use super::number::{Number, Side};
-use super::pairs::half_square_of;
+use super::pairs::half_square;
 use super::pattern_set::{INSTANCES_MAX, LANES, PatternKind, PatternSet};
 use super::square_range::square_ranges;
 use crate::engine::board::kernel::{Instructions, Kernel, kernel_entry};
@@ -255,7 +255,7 @@ fn linear_weights<'a>(set: &PatternSet, weights: &'a [i16], vectors: &[i8]) -> C
         return Cow::Borrowed(weights);
     }
     let half_squares: Vec<i16> =
-        vectors.chunks_exact(set.vector_size()).map(|vector| half_square_of(vector) as i16).collect();
+        vectors.chunks_exact(set.vector_size()).map(|vector| half_square(vector) as i16).collect();
     let phases = weights.chunks_exact(set.feature_count()).zip(set.phase_empties_max());
     let linear = phases.flat_map(|(weights, &empties_max)| {
         let half_squares = &half_squares[set.group(empties_max) * set.feature_count()..];

@@ -75,13 +75,8 @@ impl SlotVectors {
 
 /// ½|v|² in millidiscs, rounded down.
 #[inline(always)]
-pub fn half_square(vector: &[i32]) -> i32 {
-    vector.iter().map(|component| component * component).sum::<i32>() >> PRODUCT_SHIFT
-}
-
-/// The same of a vector of a model.
-pub fn half_square_of(vector: &[i8]) -> i32 {
-    vector.iter().map(|&component| i32::from(component) * i32::from(component)).sum::<i32>() >> PRODUCT_SHIFT
+pub fn half_square<C: Copy + Into<i32>>(vector: &[C]) -> i32 {
+    vector.iter().copied().map(C::into).map(|component| component * component).sum::<i32>() >> PRODUCT_SHIFT
 }
 
 /// The value of a position with these features in two parts: the weights `[feature]`, each less half the square of its vector
@@ -90,7 +85,7 @@ pub fn parts_of(weights: &[i16], vectors: &[i8], size: usize, features: impl Ite
     let (mut linear, mut sums) = (0, [0; VECTOR_SIZE_MAX as usize]);
     for feature in features {
         let vector = &vectors[feature * size..][..size];
-        linear += i32::from(weights[feature]) - half_square_of(vector);
+        linear += i32::from(weights[feature]) - half_square(vector);
         sums.iter_mut().zip(vector).for_each(|(sum, &component)| *sum += i32::from(component));
     }
     (Score(linear), Score(half_square(&sums)))

@@ -233,7 +233,7 @@ fn begin_extension(run: &mut Run<'_>, node: &Node, flips: u64, value: Score, bet
         && !run.extending
         && flips & run.lost_value[node.ply] != 0
         && value <= beta
-        && depth + EXTENSION_PLIES <= Depth(node.empties());
+        && depth + EXTENSION_PLIES <= Depth(node.position.empties());
     run.extending |= begins;
     begins
 }
@@ -292,7 +292,8 @@ fn child<K: Kernel, W: Window<Unit = Score>, P: Policy>(
 #[inline(always)]
 fn passed_body<K: Kernel, P: Policy>(run: &mut Run<'_>, node: &Node, window: OpenWindow, depth: Depth) -> Score {
     run.nodes += 1;
-    let moves = node.position.pass().legal_moves_by::<K>();
+    let position = node.position.pass();
+    let moves = position.legal_moves_by::<K>();
     if moves == 0 {
         return node.position.final_discs().into();
     }
@@ -301,7 +302,8 @@ fn passed_body<K: Kernel, P: Policy>(run: &mut Run<'_>, node: &Node, window: Ope
     if P::HAS_EXTRAS {
         run.lost_value[node.ply + 1] = 0;
     }
-    -search::<K, OpenWindow, P>(run, &node.passed(moves), window.for_opponent(), depth)
+    let next = Node { position, moves, ply: node.ply + 1, linear: Linear::UNKNOWN };
+    -search::<K, OpenWindow, P>(run, &next, window.for_opponent(), depth)
 }
 
 /// Depth 1: the static value after every move, by the class of its square.
@@ -438,7 +440,8 @@ fn static_cut_after(run: &Run<'_>, node: &Node, window: NullWindow, depth: Depth
     if !run.margin.is_finite() {
         return None;
     }
-    let entry = run.mpc.probes(node.empties() - 1, depth - 1).next().filter(|entry| entry.shallow == Depth(0))?;
+    let entry =
+        run.mpc.probes(node.position.empties() - 1, depth - 1).next().filter(|entry| entry.shallow == Depth(0))?;
     Some(entry.cuts(window.for_opponent(), STATIC_MARGIN * run.margin.sigmas(&entry.quantiles)).low)
 }
 
@@ -449,7 +452,7 @@ fn probe<K: Kernel, P: Policy>(run: &mut Run<'_>, node: &Node, window: NullWindo
         return None;
     }
     let mpc = run.mpc;
-    probe_all::<K, P>(run, node, window, mpc.probes(node.empties(), depth))
+    probe_all::<K, P>(run, node, window, mpc.probes(node.position.empties(), depth))
 }
 
 /// The bound, alpha or beta, beyond which a probe predicts the value.

@@ -16,11 +16,6 @@ pub(super) struct Node {
 }
 
 impl Node {
-    #[inline(always)]
-    pub(super) const fn empties(&self) -> u8 {
-        self.position.empties()
-    }
-
     /// The node that a move leads to.
     #[inline(always)]
     pub(super) const fn after(&self, candidate: &Candidate) -> Self {
@@ -30,11 +25,5 @@ impl Node {
             ply: self.ply + 1,
             linear: candidate.linear,
         }
-    }
-
-    /// The node that a pass leads to, with the opponent's legal moves.
-    #[inline(always)]
-    pub(super) const fn passed(&self, moves: u64) -> Self {
-        Self { position: self.position.pass(), moves, ply: self.ply + 1, linear: Linear::UNKNOWN }
     }
 }
