@@ -105,13 +105,6 @@ impl Evaluation {
         &self.vectors
     }
 
-    /// The vectors of the group of a position with this many empty squares.
-    #[inline]
-    pub fn group_vectors(&self, empties: u8) -> &[i8] {
-        let count = self.set.feature_count() * self.set.vector_size();
-        &self.vectors[self.set.group(empties) * count..][..count]
-    }
-
     /// The value of a position, not clamped.
     pub fn static_value(&self, position: Position) -> Score {
         let (linear, square) = self.parts(position);
@@ -131,7 +124,9 @@ impl Evaluation {
     }
 
     fn parts_of(&self, empties: u8, features: impl Iterator<Item = usize>) -> (Score, Score) {
-        parts_of(self.phase_weights(empties), self.group_vectors(empties), self.set.vector_size(), features)
+        let size = self.set.vector_size();
+        let vectors = &self.vectors[self.set.group(empties) * self.set.feature_count() * size..];
+        parts_of(self.phase_weights(empties), vectors, size, features)
     }
 }
 

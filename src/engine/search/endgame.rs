@@ -8,6 +8,7 @@ pub(super) mod order;
 
 use super::candidates::{Candidate, Candidates, pick, pick_free, put_first, unordered_candidates};
 use super::midgame;
+use super::result::Iteration;
 use super::run::Run;
 use super::table::Key;
 use super::window::{NullWindow, OpenWindow, Unit, Window};
@@ -31,22 +32,23 @@ kernel_entry! {
     fn fast_null_window(run: &mut Run<'_>, node: &EndNode, window: NullWindow<Discs>) -> Discs = fast_null_window_body;
 }
 
-/// The value of a node, without the answers of the table, and the move that has it.
+/// The value of the root within a window, without the answers of the table; `None` if it was stopped.
 #[inline(always)]
 pub(super) fn root_window<K: Kernel>(
     run: &mut Run<'_>,
     node: &EndNode,
     window: OpenWindow<Discs>,
     first: Option<Square>,
-) -> (Discs, Option<Square>) {
+) -> Option<Iteration> {
     run.nodes += 1;
     let mut candidates = unordered_candidates::<K>(node.position, node.moves);
     let (value, best) = best_child::<K, OpenWindow<Discs>>(run, node, &mut candidates, first, window);
-    if !run.stopped {
-        let known = run.known(value.into(), best, in_millidiscs(window), node.depth());
-        run.table.put(Key::new(node.position), &known);
+    if run.stopped {
+        return None;
     }
-    (value, best)
+    let (value, depth) = (value.into(), node.depth());
+    run.table.put(Key::new(node.position), &run.known(value, best, in_millidiscs(window), depth));
+    best.map(|best| Iteration { value, best, depth })
 }
 
 /// Searches a node by the means that its window and its number of empty squares call for.

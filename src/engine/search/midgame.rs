@@ -105,11 +105,17 @@ fn searched<K: Kernel, W: Window<Unit = Score>, P: Policy>(
         return value;
     }
     let mut candidates = unordered_candidates::<K>(node.position, node.moves);
-    if !W::OPEN
-        && TRANSPOSITION_DEPTH_MIN <= depth
-        && let Some(value) = transposition_cut(run, node, &candidates, window.null(), depth)
-    {
-        return value;
+    // A move to a position whose value the table bounds well enough needs no search.
+    if !W::OPEN && TRANSPOSITION_DEPTH_MIN <= depth {
+        let window = window.null().for_opponent();
+        for candidate in &candidates {
+            let Some(known) = run.table.get(Key::new(candidate.play(node.position))) else { continue };
+            if let ControlFlow::Break(value) = run.look_up(&known, depth - 1, window)
+                && value <= window.alpha()
+            {
+                return -value;
+            }
+        }
     }
     let (value, best) = best_child::<K, W, P>(run, node, &mut candidates, first, rest, depth);
     if !run.stopped && TABLE_DEPTH_MIN <= depth {
@@ -117,27 +123,6 @@ fn searched<K: Kernel, W: Window<Unit = Score>, P: Policy>(
         run.table.put(key, &known);
     }
     value
-}
-
-/// A move to a position whose value the table bounds well enough needs no search.
-#[inline(always)]
-fn transposition_cut(
-    run: &Run<'_>,
-    node: &Node,
-    candidates: &[Candidate],
-    window: NullWindow,
-    depth: Depth,
-) -> Option<Score> {
-    let window = window.for_opponent();
-    for candidate in candidates {
-        let Some(known) = run.table.get(Key::new(candidate.play(node.position))) else { continue };
-        if let ControlFlow::Break(value) = run.look_up(&known, depth - 1, window)
-            && value <= window.alpha()
-        {
-            return Some(-value);
-        }
-    }
-    None
 }
 
 /// The first move gets the whole window; the others must first beat it in a null window. They are ordered only when the move
@@ -378,16 +363,6 @@ impl StaticValue {
         let square = run.incremental.square::<K>(&run.accumulators[node.ply], node.position, node.moves);
         (self.linear + square).clamp(Score::MIN, Score::MAX)
     }
-
-    /// What `judge` says of the value; the value itself is computed only where it says different things of its bounds.
-    #[inline(always)]
-    fn judged<K: Kernel, T: PartialEq>(self, run: &Run<'_>, node: &Node, judge: impl Fn(Score) -> T) -> T {
-        let least = judge(self.least);
-        if self.least == self.most || least == judge(self.most) {
-            return least;
-        }
-        judge(self.exactly::<K>(run, node))
-    }
 }
 
 /// Orders moves by the linear part of their static values, less the opponent's mobility; in null windows near the leaves without the evaluation.
@@ -470,7 +445,7 @@ pub(super) fn probe_all<'m, K: Kernel, P: Policy>(
         if entry.shallow == Depth(0) {
             let Cuts { low, high } = entry.cuts(window, STATIC_MARGIN * run.margin.sigmas(&entry.quantiles));
             // The bound, or whether a search may find the value below the window, and above it.
-            let predicted = StaticValue::new::<K>(run, node).judged::<K, _>(run, node, |value| {
+            let judge = |value| {
                 if high <= value {
                     Err(window.beta())
                 } else if value <= low {
@@ -480,8 +455,13 @@ pub(super) fn probe_all<'m, K: Kernel, P: Policy>(
                 } else {
                     Ok(entry.may_cut(value, window, PROBE_MARGIN))
                 }
-            });
-            match predicted {
+            };
+            // The value itself is computed only where its bounds are judged differently.
+            let value = StaticValue::new::<K>(run, node);
+            let least = judge(value.least);
+            let is_decided = value.least == value.most || least == judge(value.most);
+            let judged = if is_decided { least } else { judge(value.exactly::<K>(run, node)) };
+            match judged {
                 Err(bound) => return Some(bound),
                 Ok(tries) => (try_low, try_high) = tries,
             }

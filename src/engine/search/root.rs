@@ -177,11 +177,7 @@ fn solve_body<K: Kernel>(
     let mut aspiration = Aspiration::new(window, guess);
     loop {
         let window = aspiration.window();
-        let found = run.root_step(|run| {
-            let (value, best) = endgame::root_window::<K>(run, &node, window, first);
-            let found = best.map(|best| Iteration { value: value.into(), best, depth: node.depth() });
-            found.filter(|_| !run.stopped)
-        })?;
+        let found = run.root_step(|run| endgame::root_window::<K>(run, &node, window, first))?;
         first = Some(found.best);
         if !aspiration.moves_to(Discs::truncated(found.value)) {
             return Some(found);
