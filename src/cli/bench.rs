@@ -21,28 +21,29 @@ use std::sync::Arc;
 
 const TABLE_BITS: u8 = 18;
 
+/// What a benchmark measured, by name.
+type Figures = anyhow::Result<Value>;
+
 pub(super) fn run(session: &Session, command: BenchCommand) -> anyhow::Result<()> {
-    match command {
+    let figures = match command {
         BenchCommand::Perft { depth } => bench_perft(session, depth),
         BenchCommand::Search(arguments) => bench_search(session, &arguments),
         BenchCommand::Endgame(arguments) => bench_endgame(session, &arguments),
         BenchCommand::Train { config, dataset } => bench_train(session, &config, &dataset),
         BenchCommand::Generate { config, games, model } => bench_generate(session, &config, games, model.as_deref()),
-    }
+    };
+    session.print_json(&figures?)
 }
 
-fn bench_perft(session: &Session, depth: u8) -> anyhow::Result<()> {
+fn bench_perft(session: &Session, depth: u8) -> Figures {
     let stopwatch = Stopwatch::start();
     let nodes =
         perft(KernelChoice::detect(), Position::START, depth, session.context().stop).ok_or(StageError::Interrupted)?;
-    let figures = json!({
-        "depth": depth, "nodes": nodes, "seconds": stopwatch.seconds(), "cpu_seconds": stopwatch.processor_seconds(),
-    });
-    say_figures("perft", &figures);
-    session.print_json(&figures)
+    let (seconds, cpu_seconds) = (stopwatch.seconds(), stopwatch.processor_seconds());
+    Ok(said("perft", json!({"depth": depth, "nodes": nodes, "seconds": seconds, "cpu_seconds": cpu_seconds})))
 }
 
-fn bench_search(session: &Session, arguments: &BenchSearchArguments) -> anyhow::Result<()> {
+fn bench_search(session: &Session, arguments: &BenchSearchArguments) -> Figures {
     let model = load_model(&arguments.model, Path::new("models/default"))?;
     warn_without_statistics("--mpc-level", arguments.mpc_level, &model);
     let positions = random_positions(arguments.positions as usize);
@@ -61,11 +62,10 @@ fn bench_search(session: &Session, arguments: &BenchSearchArguments) -> anyhow::
         "seconds": seconds, "cpu_seconds": cpu_seconds, "positions_per_second": positions.len() as f64 / cpu_seconds,
         "ns_per_node": 1e9 * cpu_seconds / nodes.max(1) as f64,
     });
-    say_figures("search", &figures);
-    session.print_json(&figures)
+    Ok(said("search", figures))
 }
 
-fn bench_endgame(session: &Session, arguments: &BenchEndgameArguments) -> anyhow::Result<()> {
+fn bench_endgame(session: &Session, arguments: &BenchEndgameArguments) -> Figures {
     let model = load_model(&arguments.model, Path::new("models/default"))?;
     let context = session.context();
     let mut searcher = Searcher::new(&model.model.evaluation, &model.model.mpc, TABLE_BITS).stopped_by(context.stop);
@@ -88,11 +88,10 @@ fn bench_endgame(session: &Session, arguments: &BenchEndgameArguments) -> anyhow
             "geometric_mean_nodes": geometric_mean(solved.iter().map(|&(nodes, _)| nodes as f64)),
             "geometric_mean_cpu_seconds": geometric_mean(solved.iter().map(|&(_, seconds)| seconds)),
         });
-        say_figures("endgame", &set);
-        sets.push(set);
+        sets.push(said("endgame", set));
     }
     let positions = arguments.positions as usize * sets.len();
-    session.print_json(&json!({
+    Ok(json!({
         "depth": arguments.depth, "seed": arguments.seed, "model": model.id, "positions": positions, "nodes": nodes,
         "seconds": seconds, "cpu_seconds": cpu_seconds, "positions_per_second": positions as f64 / cpu_seconds, "sets": sets,
     }))
@@ -103,7 +102,7 @@ fn geometric_mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     (values.map(f64::ln).sum::<f64>() / count).exp()
 }
 
-fn bench_train(session: &Session, config: &ConfigArguments, dataset: &Path) -> anyhow::Result<()> {
+fn bench_train(session: &Session, config: &ConfigArguments, dataset: &Path) -> Figures {
     let config = config.load()?;
     let registry = Registry::new(Path::new("models/default"));
     let task = TrainTask {
@@ -116,31 +115,29 @@ fn bench_train(session: &Session, config: &ConfigArguments, dataset: &Path) -> a
         memory: u64::MAX,
     };
     let context = session.context();
-    let (learning, stage) = context.pool()?.install(|| -> Result<_, StageError> {
+    let figures = context.pool()?.install(|| -> Result<_, StageError> {
         let stopwatch = Stopwatch::start();
         let rows = read_rows(&task, &[Dataset::open(dataset)?], context)?;
         if rows.training.is_empty() {
             return Err(no_rows(&task, &rows));
         }
         let (_, metrics) = fit(&task, &rows, context)?;
-        let stage = (metrics.rows + metrics.validation_rows, stopwatch.seconds(), stopwatch.processor_seconds());
+        let (stage_seconds, stage_cpu_seconds) = (stopwatch.seconds(), stopwatch.processor_seconds());
+        let stage_rows = metrics.rows + metrics.validation_rows;
         let stopwatch = Stopwatch::start();
         let updates = learn(&task, &rows, context)?;
-        Ok(((updates, stopwatch.seconds(), stopwatch.processor_seconds()), stage))
+        let (seconds, cpu_seconds) = (stopwatch.seconds(), stopwatch.processor_seconds());
+        Ok(json!({
+            "updates": updates, "seconds": seconds, "cpu_seconds": cpu_seconds,
+            "updates_per_second": updates as f64 / seconds,
+            "stage_rows": stage_rows, "stage_seconds": stage_seconds, "stage_cpu_seconds": stage_cpu_seconds,
+            "stage_rows_per_second": stage_rows as f64 / stage_seconds,
+        }))
     })?;
-    let (updates, seconds, cpu_seconds) = learning;
-    let (rows, stage_seconds, stage_cpu_seconds) = stage;
-    let figures = json!({
-        "updates": updates, "seconds": seconds, "cpu_seconds": cpu_seconds,
-        "updates_per_second": updates as f64 / seconds,
-        "stage_rows": rows, "stage_seconds": stage_seconds, "stage_cpu_seconds": stage_cpu_seconds,
-        "stage_rows_per_second": rows as f64 / stage_seconds,
-    });
-    say_figures("train", &figures);
-    session.print_json(&figures)
+    Ok(said("train", figures))
 }
 
-fn bench_generate(session: &Session, config: &ConfigArguments, games: u64, model: Option<&str>) -> anyhow::Result<()> {
+fn bench_generate(session: &Session, config: &ConfigArguments, games: u64, model: Option<&str>) -> Figures {
     let config = config.load()?;
     let registry = Path::new("models").join(&config.name);
     let model = load_run_model(model.unwrap_or(&config.config.run.start), &registry, &config)?;
@@ -163,12 +160,11 @@ fn bench_generate(session: &Session, config: &ConfigArguments, games: u64, model
         "games_per_second": games as f64 / seconds, "positions_per_second": report.positions as f64 / seconds,
         "bytes_per_position": report.bytes as f64 / report.positions.max(1) as f64,
     });
-    say_figures("generate", &figures);
-    session.print_json(&figures)
+    Ok(said("generate", figures))
 }
 
-/// Says the figures of a benchmark, which are those of its JSON.
-fn say_figures(name: &str, figures: &Value) {
+/// The figures of a benchmark, after saying them.
+fn said(name: &str, figures: Value) -> Value {
     let text = |(key, value): (&String, &Value)| match (value.as_u64(), value.as_f64()) {
         (Some(count), _) => format!("{key} {}", thousands(count)),
         (None, Some(number)) => format!("{key} {number:.3}"),
@@ -176,4 +172,5 @@ fn say_figures(name: &str, figures: &Value) {
     };
     let texts: Vec<String> = figures.as_object().into_iter().flatten().map(text).collect();
     say(&format!("{name}: {}", texts.join(", ")));
+    figures
 }
