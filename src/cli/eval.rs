@@ -6,7 +6,7 @@ use super::arguments::positions::{EvalArguments, ModelArguments, PositionsArgume
 use super::arguments::run::named_registry;
 use super::command_errors::UsageError;
 use super::output::{counted, print, print_json, table, thousands};
-use super::session::{ChosenModel, Session, Stopwatch, model_or_default, wait_for, warn_without_statistics};
+use super::session::{ChosenModel, Session, Stopwatch, model_or_default, warn_without_statistics};
 use crate::artifact::ArtifactError;
 use crate::artifact::publish::{read_bounded, read_stream};
 use crate::config::load_config_with;
@@ -24,6 +24,9 @@ use serde_json::{Value, json};
 use std::fs::{File, metadata};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
 
 /// How errors name the standard input.
 const STDIN: &str = "stdin";
@@ -81,11 +84,12 @@ fn run(
     let ModelArguments { model, models } = &arguments.model;
     let chosen = &model_or_default(model.as_deref(), &named_registry(models.as_deref())?)?;
     let context = session.context();
-    let (name, bytes) = read_input(context, &arguments.input, POSITIONS_SIZE_MAX)?;
-    let scored = read_positions(&name, &bytes)?.into_iter().map(|ScoredGame { game, scores }| (game, scores));
+    let name = if arguments.input == Path::new("-") { Path::new(STDIN) } else { &arguments.input };
+    let bytes = read_input(context, arguments.input.clone())?;
+    let scored = read_positions(name, &bytes)?.into_iter().map(|ScoredGame { game, scores }| (game, scores));
     let (games, scores): (Vec<Game>, Vec<_>) = scored.unzip();
     if review_limits.is_some() {
-        check_games(&name, &games)?;
+        check_games(name, &games)?;
     }
     chosen.announce(command);
     if let Analysis::Search { limits, .. } = analysis {
@@ -102,17 +106,22 @@ fn run(
     if session.json { print_json(&values.json()) } else { Ok(print(&values.describe())?) }
 }
 
-/// Reads all of an input and returns it with its name for errors.
-fn read_input(context: Context<'_>, path: &Path, size_max: u64) -> Result<(PathBuf, Vec<u8>), StageError> {
-    let name = if path == Path::new("-") { Path::new(STDIN) } else { path };
-    let input = path.to_owned();
-    let bytes = wait_for(context, move || read(&input, size_max))??;
-    Ok((name.to_owned(), bytes))
+/// Reads all of an input. One that may never end, such as a pipe, is waited for until Ctrl-C.
+fn read_input(context: Context<'_>, path: PathBuf) -> Result<Vec<u8>, StageError> {
+    let (sender, receiver) = channel();
+    // After an interruption nobody receives the bytes.
+    thread::spawn(move || sender.send(read(&path)).unwrap_or_default());
+    loop {
+        if let Ok(bytes) = receiver.recv_timeout(Duration::from_millis(20)) {
+            return Ok(bytes?);
+        }
+        context.check()?;
+    }
 }
 
-fn read(path: &Path, size_max: u64) -> Result<Vec<u8>, ArtifactError> {
+fn read(path: &Path) -> Result<Vec<u8>, ArtifactError> {
     if path == Path::new("-") {
-        return read_stream(io::stdin().lock(), Path::new(STDIN), size_max);
+        return read_stream(io::stdin().lock(), Path::new(STDIN), POSITIONS_SIZE_MAX);
     }
     let failed = |source| ArtifactError::io("read", path, source);
     let moves = path.to_str().filter(|text| is_transcript(text) && Game::from_transcript(text).is_ok());
@@ -122,9 +131,9 @@ fn read(path: &Path, size_max: u64) -> Result<Vec<u8>, ArtifactError> {
         (metadata, _) => metadata.map_err(failed)?.file_type(),
     };
     if file_type.is_file() || file_type.is_dir() {
-        return read_bounded(path, size_max);
+        return read_bounded(path, POSITIONS_SIZE_MAX);
     }
-    read_stream(File::open(path).map_err(failed)?, path, size_max)
+    read_stream(File::open(path).map_err(failed)?, path, POSITIONS_SIZE_MAX)
 }
 
 impl Values<'_> {

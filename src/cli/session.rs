@@ -8,7 +8,7 @@ use crate::artifact::{ArtifactError, Builtin, LoadedModel};
 use crate::config::LoadedConfig;
 use crate::engine::MpcLevel;
 use crate::exit_code;
-use crate::pipeline::{Context, Host, StageError};
+use crate::pipeline::{Context, Host};
 use serde::Serialize;
 use std::path::Path;
 use std::sync::LazyLock;
@@ -164,22 +164,6 @@ pub(super) fn warn_without_statistics(setting: &str, level: MpcLevel, model: &Lo
         let name = &model.id;
         let (kind, tell): (_, fn(&str)) = if model.document.is_some() { ("warning", say) } else { ("note", detail) };
         tell(&format!("{kind}: {setting} {level} has no effect: {name} has no MPC statistics and searches full width"));
-    }
-}
-
-/// Waits for something that may never end, such as a pipe, until Ctrl-C.
-pub(super) fn wait_for<T: Send + 'static>(
-    context: Context<'_>,
-    get: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, StageError> {
-    let (sender, receiver) = std::sync::mpsc::channel();
-    // After an interruption nobody receives the value.
-    std::thread::spawn(move || sender.send(get()).unwrap_or_default());
-    loop {
-        if let Ok(value) = receiver.recv_timeout(Duration::from_millis(20)) {
-            return Ok(value);
-        }
-        context.check()?;
     }
 }
 
