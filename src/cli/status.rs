@@ -38,7 +38,13 @@ pub(super) fn run(session: &Session, arguments: &StatusArguments) -> anyhow::Res
     let states = &mut status.stage_states;
     states.retain(|state| arguments.stage.is_none_or(|stage| state.stage == stage));
     match (session.json, arguments.stage) {
-        (true, _) => print_json(&StatusRecord::new(status, &registry)?),
+        (true, _) => {
+            let calls = read_calls(registry.folder())?;
+            let lines = status.generations.iter().map(|generation| &generation.line);
+            let speeds = lines.filter_map(|line| PlaySpeed::of(&calls, line.generation, line.games?));
+            let play_speed = speeds.collect();
+            print_json(&StatusRecord { efficiency: RunEfficiency::of(&calls), play_speed, status })
+        }
         (false, Some(_)) => Ok(print(&describe_stage(states))?),
         (false, None) => tell(&status, &registry, arguments.wide),
     }
@@ -66,15 +72,6 @@ struct StatusRecord {
     status: RunStatus,
     efficiency: Option<RunEfficiency>,
     play_speed: Vec<PlaySpeed>,
-}
-
-impl StatusRecord {
-    fn new(status: RunStatus, registry: &Registry) -> anyhow::Result<Self> {
-        let calls = read_calls(registry.folder())?;
-        let lines = status.generations.iter().map(|generation| &generation.line);
-        let speeds = lines.filter_map(|line| PlaySpeed::of(&calls, line.generation, line.games?));
-        Ok(Self { efficiency: RunEfficiency::of(&calls), play_speed: speeds.collect(), status })
-    }
 }
 
 fn describe(status: &RunStatus, wide: bool) -> String {
