@@ -38,7 +38,7 @@ use arguments::help::{self, Detail};
 use arguments::{Arguments, Command};
 use clap::FromArgMatches;
 use command_errors::Failure;
-use output::{complain, print_help, print_json};
+use output::{complain, print_json, print_with};
 use serde_json::json;
 use session::Session;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -102,9 +102,14 @@ fn start(session: &Session, command: Command) -> anyhow::Result<ExitCode> {
 /// Prints a help text, or what is wrong with the arguments.
 fn answer(help: &clap::Error) -> ExitCode {
     if help.use_stderr() {
-        return refuse(help);
+        // Without stderr there is nowhere to report to.
+        help.print().ok();
+        // Of wrong arguments clap does not say whether JSON is wanted.
+        let json = std::env::args_os().skip(1).take_while(|word| word != "--").any(|word| word == "--json");
+        return end(&Failure::of_arguments(help), json);
     }
-    print_help(help).map_or_else(|error| report(&error.into(), false), |()| exit_code::DONE.into())
+    let printed = print_with(|writer| help.print().and_then(|()| writer.flush()));
+    printed.map_or_else(|error| report(&error.into(), false), |()| exit_code::DONE.into())
 }
 
 /// Prints an error with its causes, for a script too if it asked for JSON, and gives its exit code.
@@ -112,14 +117,6 @@ fn report(error: &anyhow::Error, json: bool) -> ExitCode {
     let failure = Failure::new(error);
     complain(&format!("error: {}", failure.text()));
     end(&failure, json)
-}
-
-/// The same for wrong arguments, with which clap does not say whether JSON is wanted.
-fn refuse(error: &clap::Error) -> ExitCode {
-    // Without stderr there is nowhere to report to.
-    error.print().ok();
-    let json = std::env::args_os().skip(1).take_while(|word| word != "--").any(|word| word == "--json");
-    end(&Failure::of_arguments(error), json)
 }
 
 fn end(failure: &Failure, json: bool) -> ExitCode {

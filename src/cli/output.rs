@@ -50,11 +50,6 @@ pub(super) fn print_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -
     stream(io::stdout(), Path::new(STDOUT), write).map(|_| ())
 }
 
-/// Prints the help or the version on stdout; a closed pipe is not an error.
-pub(super) fn print_help(help: &clap::Error) -> Result<(), ArtifactError> {
-    print_with(|writer| help.print().and_then(|()| writer.flush()))
-}
-
 /// The target of `--output`.
 pub(super) enum Output {
     Stdout,
