@@ -30,7 +30,8 @@ pub(super) struct Failure {
 impl Failure {
     /// The first line of an error says what failed, the others are the remedy, unless a colon ends the first.
     pub(super) fn new(error: &anyhow::Error) -> Self {
-        let mut failure = Self { code: code_of(error), ..Self::default() };
+        let code = error.chain().find_map(code_of_cause).unwrap_or(exit_code::OTHER);
+        let mut failure = Self { code, ..Self::default() };
         for cause in error.chain() {
             let text = shortened(&cause.to_string());
             let (what, remedy) = match text.split_once('\n') {
@@ -39,7 +40,8 @@ impl Failure {
             };
             if failure.message.is_empty() {
                 failure.message = what.to_owned();
-            } else if !failure.told(what) {
+            } else if !failure.message.contains(what) && !failure.causes.iter().any(|cause| cause.contains(what)) {
+                // Some errors have their cause in their own text.
                 failure.causes.push(what.to_owned());
             }
             // The remedy of an outer error comes last.
@@ -47,11 +49,6 @@ impl Failure {
             failure.remedy = (!remedies.is_empty()).then(|| remedies.join("\n"));
         }
         failure
-    }
-
-    /// Some errors have their cause in their own text.
-    fn told(&self, what: &str) -> bool {
-        self.message.contains(what) || self.causes.iter().any(|cause| cause.contains(what))
     }
 
     /// What clap says, paragraph by paragraph: the error, then a tip and the usage.
@@ -79,11 +76,7 @@ fn shortened(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The exit code of an error.
-pub(super) fn code_of(error: &anyhow::Error) -> u8 {
-    error.chain().find_map(code_of_cause).unwrap_or(exit_code::OTHER)
-}
-
+/// The exit code of a cause, if it has one.
 fn code_of_cause(cause: &(dyn Error + 'static)) -> Option<u8> {
     let of_artifact = || cause.downcast_ref().map(ArtifactError::exit_code);
     let of_config = || cause.downcast_ref().map(ConfigError::exit_code);
