@@ -6,6 +6,7 @@ use super::output::{bytes_text, counted, detail, duration_text, print, print_jso
 use super::session::Session;
 use super::shard::elsewhere;
 use super::{gate, gc, memory, promote, shard, stage, status};
+use crate::artifact::publish::read_bounded;
 use crate::artifact::{ArtifactError, Registry};
 use crate::config::builtin::name_of;
 use crate::exit_code;
@@ -70,7 +71,8 @@ pub(super) fn run(session: &Session, arguments: LoopArguments) -> anyhow::Result
         (_, result) => result?,
     };
     if session.json {
-        print_record(&registry.folder().join(RUN_RECORD_NAME))?;
+        let record = read_bounded(&registry.folder().join(RUN_RECORD_NAME), 1 << 30)?;
+        print_json(&serde_json::from_slice::<serde_json::Value>(&record)?)?;
     } else {
         let status = RunStatus::read(&config, &registry, &invocation.datasets)?;
         tell_end(session, (&arguments, is_elsewhere), &registry, status)?;
@@ -194,10 +196,4 @@ fn tell_end(
     let options: String = paths.chain(settings).map(|(name, text)| format!(" {name} {}", quoted(text))).collect();
     print(&format!("play      {program} play --models {}", quoted(&models)))?;
     Ok(print(&format!("continue  {program} run{options} --generations +5"))?)
-}
-
-/// Prints run.json as one line.
-fn print_record(path: &Path) -> anyhow::Result<()> {
-    let bytes = crate::artifact::publish::read_bounded(path, 1 << 30)?;
-    print_json(&serde_json::from_slice::<serde_json::Value>(&bytes)?)
 }
