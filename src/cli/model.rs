@@ -29,7 +29,8 @@ pub(super) fn run(session: &Session, command: ModelCommand) -> anyhow::Result<()
         }
         ModelCommand::Show { model, against, models, datasets } => {
             let models = models.or_else(|| registry_around(&model)).unwrap_or_else(default_registry);
-            show::show(session, &model, against.as_deref(), [&models, &datasets_of(&models, datasets)])
+            let datasets = datasets.unwrap_or_else(|| datasets_beside(&models));
+            show::show(session, &model, against.as_deref(), [&models, &datasets])
         }
         ModelCommand::Verify(arguments) => {
             let (models, datasets) = folders_of(arguments)?;
@@ -47,13 +48,8 @@ pub(super) fn run(session: &Session, command: ModelCommand) -> anyhow::Result<()
 /// The registry and the datasets that a command names, or else those of the default.
 fn folders_of(RegistryArguments { models, datasets }: RegistryArguments) -> Result<(PathBuf, PathBuf), ArtifactError> {
     let models = named_registry(models.as_deref())?;
-    let datasets = datasets_of(&models, datasets);
+    let datasets = datasets.unwrap_or_else(|| datasets_beside(&models));
     Ok((models, datasets))
-}
-
-/// The datasets that a command names, otherwise those beside the registry.
-fn datasets_of(models: &Path, named: Option<PathBuf>) -> PathBuf {
-    named.unwrap_or_else(|| datasets_beside(models))
 }
 
 /// The registry of a model that is named by the path of a version.
