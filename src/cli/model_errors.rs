@@ -20,9 +20,8 @@ pub(super) fn error_table(metrics: &TrainMetrics) -> String {
     for min in (0..=60).step_by(EMPTIES_STEP as usize) {
         let within = |errors: &Errors, parity: Option<u32>| {
             let ranges = errors.by_empties.iter().filter(|range| (min..min + EMPTIES_STEP).contains(&range.min));
-            Error::joined(
-                ranges.filter(|range| parity.is_none_or(|parity| range.min % 2 == parity)).map(|range| &range.error),
-            )
+            let ranges = ranges.filter(|range| parity.is_none_or(|parity| range.min % 2 == parity));
+            Error::joined(ranges.map(|range| &range.error))
         };
         let Some(joined) = within(after, None) else { continue };
         let bias = |parity| within(after, Some(parity)).map(|error| error.bias);
@@ -32,12 +31,8 @@ pub(super) fn error_table(metrics: &TrainMetrics) -> String {
     }
     for range in &after.by_score {
         let before = before.by_score.iter().find(|other| other.max == range.max).map(|range| range.error.mae);
-        rows.push(error_row(
-            format!("|target| to {}", range.max),
-            before,
-            &range.error,
-            [Some(range.error.bias), None],
-        ));
+        let name = format!("|target| to {}", range.max);
+        rows.push(error_row(name, before, &range.error, [Some(range.error.bias), None]));
     }
     rows.push(error_row("all".to_owned(), Some(before.all.mae), &after.all, [Some(after.all.bias), None]));
     format!("error on {judged} rows, in discs\n{}", table(names, rows))

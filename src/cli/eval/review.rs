@@ -9,13 +9,9 @@ use std::path::Path;
 
 /// An error unless each line is a game.
 pub(super) fn check_games(name: &Path, games: &[Game]) -> Result<(), ArtifactError> {
-    match games.iter().position(|game| game.plies().is_empty()) {
-        None => Ok(()),
-        Some(place) => {
-            let reason = format!("position {} has no moves\n--review reads games, f5d6c3..., one per line", place + 1);
-            Err(ArtifactError::unfit(name, reason))
-        }
-    }
+    let Some(place) = games.iter().position(|game| game.plies().is_empty()) else { return Ok(()) };
+    let reason = format!("position {} has no moves\n--review reads games, f5d6c3..., one per line", place + 1);
+    Err(ArtifactError::unfit(name, reason))
 }
 
 fn side(reviewed: &ReviewedMove) -> &'static str {
