@@ -38,14 +38,12 @@ pub fn serve(
         }
     };
     watched(pass_on, || {
-        let mut result = Ok(true);
-        while matches!(result, Ok(true)) {
-            let Some(line) = lines.next(stop) else { break };
-            if !line.is_cut {
-                result = engine.obey(line.text.trim());
+        while let Some(line) = lines.next(stop) {
+            if !line.is_cut && !engine.obey(line.text.trim())? {
+                break;
             }
         }
-        result.map(|_| ())
+        Ok(())
     })
 }
 
@@ -103,27 +101,18 @@ impl Engine<'_> {
                 self.session.change_limits(|limits| limits.depth = depth);
                 self.say_name()
             }
-            ("game", _) => self.set_game(value),
-            _ => Ok(()),
-        }
-    }
-
-    fn set_game(&mut self, text: &str) -> io::Result<()> {
-        match parse_ggf(text) {
-            Ok(game) => {
-                self.session.set_game(game);
-                Ok(())
+            ("game", _) => {
+                let set = parse_ggf(value).map(|game| self.session.set_game(game));
+                set.or_else(|error| self.say(&format!("status cannot read the game: {error}")))
             }
-            Err(error) => self.say(&format!("status cannot read the game: {error}")),
+            _ => Ok(()),
         }
     }
 
     fn play(&mut self, text: &str) -> io::Result<()> {
         let square = parse_move(text).map_err(|error| error.to_string());
-        match square.and_then(|square| self.session.play(square).map_err(|error| error.to_string())) {
-            Ok(()) => Ok(()),
-            Err(reason) => self.say(&format!("status cannot play {text}: {reason}")),
-        }
+        let played = square.and_then(|square| self.session.play(square).map_err(|error| error.to_string()));
+        played.or_else(|reason| self.say(&format!("status cannot play {text}: {reason}")))
     }
 
     fn go(&mut self) -> io::Result<()> {
