@@ -11,7 +11,6 @@ use crate::engine::board::notation::{move_text, parse_move};
 use crate::engine::{Forbidden, Game, Square};
 use anstream::adapter::strip_str;
 use request::Request;
-use std::fmt::Write as FormatWrite;
 use std::io::{self, BufRead, Write};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -206,7 +205,7 @@ impl<'a> Engine<'a> {
         for hint in &hints.hints {
             let line: String = hint.line.iter().map(|&square| format!(" {}", vertex_text(Some(square)))).collect();
             let square = vertex_text(hint.square);
-            write!(text, "\n{square} {:+.2} {depth}{line}", hint.score.discs()).map_err(|error| error.to_string())?;
+            text += &format!("\n{square} {:+.2} {depth}{line}", hint.score.discs());
         }
         Ok(text.trim_start().to_owned())
     }
