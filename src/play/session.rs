@@ -134,11 +134,10 @@ impl<'m> Session<'m> {
         self.game.play_as(black, square)
     }
 
-    /// As [`Game::undo`].
-    pub fn undo(&mut self) -> Option<Option<Square>> {
-        let undone = self.game.undo()?;
+    /// Takes back the latest ply, if there is one.
+    pub fn undo(&mut self) {
+        self.game.undo();
         self.team.clear();
-        Some(undone)
     }
 
     /// Takes back all plies after the first `plies`.
