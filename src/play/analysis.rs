@@ -137,18 +137,16 @@ fn value(
     let Analysis::Search { limits, moves } = analysis else {
         return Ok((searcher.solve(position).unless_stopped()?, None));
     };
-    let is_static = limits.depth == Depth(0) && limits.exact_empties < position.empties();
-    let mut result =
-        if is_static { static_result(model, position) } else { searcher.search(position, limits).unless_stopped()? };
+    let mut result = if limits.depth == Depth(0) && limits.exact_empties < position.empties() {
+        // The sum of the weights as it is: only a search clamps.
+        SearchResult::finished(model.evaluation.static_value(position), None, Depth(0), false, 1)
+    } else {
+        searcher.search(position, limits).unless_stopped()?
+    };
     if !moves {
         return Ok((result, None));
     }
     let (moves, nodes) = searcher.move_values(position, limits)?;
     result.nodes += nodes;
     Ok((result, Some(moves)))
-}
-
-/// The sum of the weights as it is: only a search clamps.
-fn static_result(model: &Model, position: Position) -> SearchResult {
-    SearchResult::finished(model.evaluation.static_value(position), None, Depth(0), false, 1)
 }
