@@ -247,8 +247,9 @@ fn load_text(path: &Path, text: &str, settings: &[Setting]) -> Result<LoadedConf
     // The file of the default names nothing that differs from it but what lies beside it.
     let is_copy = text == DEFAULT;
     let text = if is_copy { "" } else { text };
-    let Resolved { config, origins } = resolve(text, &setting::text_of(settings), DEFAULT)
-        .map_err(|Fault { origin, reason }| invalid(origin, reason))?;
+    let settings: String = settings.iter().map(|setting| format!("{}\n", setting.line())).collect();
+    let Resolved { config, origins } =
+        resolve(text, &settings, DEFAULT).map_err(|Fault { origin, reason }| invalid(origin, reason))?;
     let builtin = builtin::name_of(path);
     let folder = if builtin.is_some() { Path::new("") } else { path.parent().unwrap_or(Path::new(".")) };
     let named = |key: &'static str, value: &str| {
@@ -280,7 +281,7 @@ fn load_text(path: &Path, text: &str, settings: &[Setting]) -> Result<LoadedConf
 }
 
 /// Where a value comes from, as messages name it.
-fn place(path: &Path, origin: Option<Origin>) -> String {
+pub fn place(path: &Path, origin: Option<Origin>) -> String {
     match origin {
         Some(Origin::Line(line)) => format!("{}:{line}", path.display()),
         Some(Origin::Setting) => "--set".to_owned(),

@@ -3,17 +3,14 @@
 use super::arguments::ConfigCommand;
 use super::session::Session;
 use crate::artifact::step::table_settings;
-use crate::config::{Origin, load_config_with, tables_text};
+use crate::config::{load_config_with, place, tables_text};
 use serde_json::json;
 use std::collections::BTreeMap;
 
 pub(super) fn run(session: &Session, ConfigCommand::Show { config, set }: ConfigCommand) -> anyhow::Result<()> {
     let loaded = load_config_with(&config, &set.settings)?;
-    let origin = |key: &str| match loaded.origins.get(key) {
-        Some(Origin::Line(line)) => format!("{}:{line}", config.display()),
-        Some(Origin::Setting) => "--set".to_owned(),
-        None => "default".to_owned(),
-    };
+    let named = |key: &str| loaded.origins.get(key).map(|&origin| place(&config, Some(origin)));
+    let origin = |key: &str| named(key).unwrap_or_else(|| "default".to_owned());
     let tables = loaded.config.tables();
     let keys = tables.iter().flat_map(|(table, keys)| table_settings(table, keys));
     let origins: BTreeMap<String, String> = keys.map(|(key, _)| (key.clone(), origin(&key))).collect();

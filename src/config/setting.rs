@@ -39,11 +39,6 @@ impl FromStr for Setting {
     }
 }
 
-/// All settings as the text of a config.
-pub(super) fn text_of(settings: &[Setting]) -> String {
-    settings.iter().map(|setting| format!("{}\n", setting.line)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
