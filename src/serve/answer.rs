@@ -119,6 +119,7 @@ pub(super) async fn answer(
 async fn find(site: &Site, request: Request<Incoming>, searches: &AtomicBool) -> Answer {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     guard::check(&method, request.headers(), site.port).map_err(|(status, reason)| (status, reason.to_owned()))?;
+    let not_found = || (StatusCode::NOT_FOUND, "there is nothing here".to_owned());
     if method == Method::POST {
         let game = read_game(request).await?;
         return match path.as_str() {
@@ -126,7 +127,7 @@ async fn find(site: &Site, request: Request<Incoming>, searches: &AtomicBool) ->
             "/api/analysis" => site.search(game, searches, CheckedRequest::analyze).await,
             "/api/reply" => site.search(game, searches, |game, model, stop| game.reply(model, stop).positions()).await,
             "/api/review" => site.search(game, searches, CheckedRequest::review).await,
-            _ => Err((StatusCode::NOT_FOUND, "there is nothing here".to_owned())),
+            _ => Err(not_found()),
         };
     }
     if method != Method::GET {
@@ -139,8 +140,7 @@ async fn find(site: &Site, request: Request<Incoming>, searches: &AtomicBool) ->
         "/report" => read_run_file(&site.registry.join(REPORT_NAME)).map(|bytes| content(HTML, REPORT_POLICY, bytes)),
         _ => {
             let asset = ASSETS.iter().find(|(address, ..)| *address == path);
-            let (_, kind, content) =
-                asset.ok_or_else(|| (StatusCode::NOT_FOUND, "there is nothing here".to_owned()))?;
+            let (_, kind, content) = asset.ok_or_else(not_found)?;
             Ok(Content { kind, policy: POLICY, bytes: Bytes::from_static(content.as_bytes()) })
         }
     }
@@ -159,11 +159,10 @@ async fn read_game(request: Request<Incoming>) -> Result<CheckedRequest, (Status
         let status = if is_long { StatusCode::PAYLOAD_TOO_LARGE } else { StatusCode::BAD_REQUEST };
         (status, error.to_string())
     })?;
-    let bad = |reason: String| (StatusCode::BAD_REQUEST, reason);
+    let bad = |error: serde_json::Error| (StatusCode::BAD_REQUEST, error.to_string());
     // A struct could also be read from a list of its values.
-    let fields: Map<String, Value> =
-        serde_json::from_slice(&body.to_bytes()).map_err(|error| bad(error.to_string()))?;
-    CheckedRequest::deserialize(Value::Object(fields)).map_err(|error| bad(error.to_string()))
+    let fields: Map<String, Value> = serde_json::from_slice(&body.to_bytes()).map_err(bad)?;
+    CheckedRequest::deserialize(Value::Object(fields)).map_err(bad)
 }
 
 /// The record of the latest call of the pipeline, as JSON.
