@@ -2,6 +2,7 @@
 
 use super::arguments::ConfigArguments;
 use super::arguments::bench::{BenchCommand, BenchEndgameArguments, BenchSearchArguments};
+use super::arguments::run::DEFAULT_REGISTRY;
 use super::output::{say, thousands};
 use super::session::{Session, Stopwatch, load_run_model, warn_without_statistics};
 use crate::artifact::model::reference::load_model;
@@ -44,7 +45,7 @@ fn bench_perft(session: &Session, depth: u8) -> Figures {
 }
 
 fn bench_search(session: &Session, arguments: &BenchSearchArguments) -> Figures {
-    let model = load_model(&arguments.model, Path::new("models/default"))?;
+    let model = load_model(&arguments.model, Path::new(DEFAULT_REGISTRY))?;
     warn_without_statistics("--mpc-level", arguments.mpc_level, &model);
     let positions = random_positions(arguments.positions as usize);
     let context = session.context();
@@ -66,7 +67,7 @@ fn bench_search(session: &Session, arguments: &BenchSearchArguments) -> Figures 
 }
 
 fn bench_endgame(session: &Session, arguments: &BenchEndgameArguments) -> Figures {
-    let model = load_model(&arguments.model, Path::new("models/default"))?;
+    let model = load_model(&arguments.model, Path::new(DEFAULT_REGISTRY))?;
     let context = session.context();
     let mut searcher = Searcher::new(&model.model.evaluation, &model.model.mpc, TABLE_BITS).stopped_by(context.stop);
     let (mut nodes, mut seconds, mut cpu_seconds, mut sets) = (0, 0.0, 0.0, Vec::new());
@@ -104,7 +105,7 @@ fn geometric_mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
 
 fn bench_train(session: &Session, config: &ConfigArguments, dataset: &Path) -> Figures {
     let config = config.load()?;
-    let registry = Registry::new(Path::new("models/default"));
+    let registry = Registry::new(Path::new(DEFAULT_REGISTRY));
     let task = TrainTask {
         config: &config.config.train,
         seed: config.config.run.seed,

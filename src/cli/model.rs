@@ -5,7 +5,7 @@ mod show;
 
 use super::arguments::OutputArguments;
 use super::arguments::model::{ExportFormat, ImportFormat, ModelCommand, RegistryArguments};
-use super::arguments::run::{default_registry, named_registry};
+use super::arguments::run::{DEFAULT_REGISTRY, named_registry};
 use super::command_errors::UsageError;
 use super::output::{Output, counted, output_name, say, thousands};
 use super::session::Session;
@@ -28,7 +28,7 @@ pub(super) fn run(session: &Session, command: ModelCommand) -> anyhow::Result<()
             list::list(session, &models, &datasets)
         }
         ModelCommand::Show { model, against, models, datasets } => {
-            let models = models.or_else(|| registry_around(&model)).unwrap_or_else(default_registry);
+            let models = models.or_else(|| registry_around(&model)).unwrap_or_else(|| DEFAULT_REGISTRY.into());
             let datasets = datasets.unwrap_or_else(|| datasets_beside(&models));
             show::show(session, &model, against.as_deref(), [&models, &datasets])
         }

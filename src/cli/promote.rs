@@ -1,24 +1,25 @@
 //! `renma promote`.
 
-use super::arguments::run::default_registry;
+use super::arguments::run::DEFAULT_REGISTRY;
 use super::arguments::stage::PromoteArguments;
 use super::output::{detail, say};
 use super::session::Session;
 use crate::artifact::dataset::verdict::read_verdict;
 use crate::artifact::model::reference::load_model;
-use crate::artifact::{Registry, VerdictFile};
+use crate::artifact::{LoadedModel, Registry, VerdictFile};
 use crate::curate::verify::{VerifyTask, verify};
 use crate::exit_code;
 use crate::pipeline::StageError;
 use crate::pipeline::promote::{PromoteReport, RollbackError, promote, rollback};
 use anyhow::anyhow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 pub(super) fn run(session: &Session, arguments: &PromoteArguments) -> anyhow::Result<ExitCode> {
+    let named = arguments.models.as_deref().unwrap_or(Path::new(DEFAULT_REGISTRY));
     match &arguments.model {
-        Some(name) => print_told(session, &promote_model(session, name, arguments)?),
-        None => roll_back(session, &Registry::new(&named_registry(arguments))),
+        Some(name) => print_told(session, &promote_model(session, load_model(name, named)?, arguments)?),
+        None => roll_back(session, &Registry::new(named)),
     }
 }
 
@@ -61,10 +62,9 @@ fn champions(report: &PromoteReport) -> [String; 2] {
     [report.champion, report.before].map(|id| id.map_or("none".to_owned(), |id| id.to_string()))
 }
 
-fn promote_model(session: &Session, name: &str, arguments: &PromoteArguments) -> anyhow::Result<PromoteReport> {
-    let model = load_model(name, &named_registry(arguments))?;
+fn promote_model(session: &Session, model: LoadedModel, arguments: &PromoteArguments) -> anyhow::Result<PromoteReport> {
     let folder = model.place.folder().and_then(Path::parent);
-    let registry = Registry::new(arguments.models.as_deref().or(folder).unwrap_or(Path::new("models/default")));
+    let registry = Registry::new(arguments.models.as_deref().or(folder).unwrap_or(Path::new(DEFAULT_REGISTRY)));
     let verdict = arguments.verdict.as_deref().map(|folder| proved_verdict(session, folder)).transpose()?;
     let report = promote(&model, &registry, verdict.as_ref())?;
     if verdict.is_none() && !report.skipped {
@@ -79,8 +79,4 @@ fn proved_verdict(session: &Session, folder: &Path) -> Result<VerdictFile, Stage
     let task = VerifyTask { dataset: folder, fast: false, remake: None, resolve: None, seed: 0, models: None };
     verify(task, session.context())?;
     Ok(verdict)
-}
-
-fn named_registry(arguments: &PromoteArguments) -> PathBuf {
-    arguments.models.clone().unwrap_or_else(default_registry)
 }

@@ -1,21 +1,22 @@
 //! `renma serve`: pages to play and analyze with a model, and to watch a run.
 
 use super::arguments::positions::{ModelArguments, ServeArguments};
-use super::arguments::run::default_registry;
+use super::arguments::run::DEFAULT_REGISTRY;
 use super::output::{print_json, say};
 use super::session::{Session, choose_model};
 use crate::exit_code;
 use crate::serve::server::serve;
 use serde_json::json;
+use std::path::Path;
 use std::process::ExitCode;
 
 pub(super) fn run(session: &Session, arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
     let ModelArguments { model, models } = &arguments.model;
     // Pages may wait for a run that has not begun.
-    let registry = models.clone().unwrap_or_else(default_registry);
-    let chosen = choose_model("serve", model.as_deref(), &registry)?;
+    let registry = models.as_deref().unwrap_or(Path::new(DEFAULT_REGISTRY));
+    let chosen = choose_model("serve", model.as_deref(), registry)?;
     let mut printed = Ok(());
-    serve(chosen.model, &registry, arguments.port, session.context().stop, |address| {
+    serve(chosen.model, registry, arguments.port, session.context().stop, |address| {
         if session.json {
             printed = print_json(&json!({"address": format!("http://{address}/")}));
         } else {

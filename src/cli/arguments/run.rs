@@ -66,14 +66,12 @@ fn check_registry(named: Option<&Path>) -> Result<(), ArtifactError> {
 }
 
 /// The registry of a command without a run that names none.
-pub(in crate::cli) fn default_registry() -> PathBuf {
-    "models/default".into()
-}
+pub(in crate::cli) const DEFAULT_REGISTRY: &str = "models/default";
 
 /// The registry that a command without a run names, which must exist, else the default one.
 pub(in crate::cli) fn named_registry(named: Option<&Path>) -> Result<PathBuf, ArtifactError> {
     check_registry(named)?;
-    Ok(named.map_or_else(default_registry, Path::to_owned))
+    Ok(named.unwrap_or(Path::new(DEFAULT_REGISTRY)).to_owned())
 }
 
 /// The registry that a command names, else that of the run.
