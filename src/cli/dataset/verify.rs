@@ -47,18 +47,16 @@ pub(super) fn run(session: &Session, arguments: &VerifyArguments) -> anyhow::Res
 
 /// The number of games, and all counts in words.
 fn describe(checked: &Checked) -> (u64, String) {
-    match *checked {
+    let (games, others) = match *checked {
         Checked::Positions { games, positions, replayed } => {
-            let (positions, replayed) = (counted(positions, "position"), counted(replayed, "game"));
-            (games, format!("{}, {positions}, {replayed} replayed", counted(games, "game")))
+            (games, format!("{}, {} replayed", counted(positions, "position"), counted(replayed, "game")))
         }
         Checked::Gate { games, replayed, verdict } => {
-            let replayed = counted(replayed, "game");
-            (games, format!("{}, {replayed} replayed, verdict {}", counted(games, "game"), verdict.name()))
+            (games, format!("{} replayed, verdict {}", counted(replayed, "game"), verdict.name()))
         }
         Checked::Mpc { games, samples, rows } => {
-            let (samples, rows) = (counted(samples, "sample"), thousands(rows));
-            (games, format!("{}, {samples}, {rows} searches", counted(games, "game")))
+            (games, format!("{}, {} searches", counted(samples, "sample"), thousands(rows)))
         }
-    }
+    };
+    (games, format!("{}, {others}", counted(games, "game")))
 }
