@@ -35,18 +35,16 @@ pub(super) fn list(session: &Session, models: &Path, datasets: &Path) -> anyhow:
 }
 
 fn json_of(list: &ModelList) -> Value {
-    let by_id = |version: &ListedVersion| version.document.id;
-    let verdicts: BTreeMap<_, _> =
-        list.versions.iter().filter_map(|version| Some((by_id(version), version.verdict?))).collect();
-    let dates: BTreeMap<_, _> =
-        list.versions.iter().filter_map(|version| Some((by_id(version), date_text(version.made_at?)))).collect();
+    let versions = || list.versions.iter().map(|version| (version.document.id, version));
+    let verdicts: BTreeMap<_, _> = versions().filter_map(|(id, version)| Some((id, version.verdict?))).collect();
+    let dates = versions().filter_map(|(id, version)| Some((id, date_text(version.made_at?))));
     let documents: Vec<_> = list.versions.iter().map(|version| &version.document).collect();
     json!({
         "champion": list.champion,
         "models": documents,
         "ladder": list.ladder,
         "verdicts": verdicts,
-        "dates": dates,
+        "dates": dates.collect::<BTreeMap<_, _>>(),
     })
 }
 
