@@ -9,7 +9,7 @@ use serde::Serialize;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// How errors name the standard output.
@@ -18,27 +18,11 @@ const STDOUT: &str = "stdout";
 /// The probability with which a check by sample finds false items, for the share that messages name.
 pub(super) const FOUND: f64 = 0.95;
 
-/// How much is said on stderr.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Verbosity {
-    /// Errors.
-    Quiet,
-    /// A line per stage, notes and warnings.
-    Normal,
-    /// Everything.
-    Verbose,
-}
+/// Whether stderr has errors only, else also a line per stage, notes and warnings. Set once, before anything is said.
+pub(super) static IS_QUIET: AtomicBool = AtomicBool::new(false);
 
-static VERBOSITY: OnceLock<Verbosity> = OnceLock::new();
-
-/// Sets it once, before anything is said.
-pub(super) fn set_verbosity(verbosity: Verbosity) {
-    VERBOSITY.get_or_init(|| verbosity);
-}
-
-fn verbosity() -> Verbosity {
-    VERBOSITY.get().copied().unwrap_or(Verbosity::Normal)
-}
+/// Whether stderr has the details too.
+pub(super) static IS_VERBOSE: AtomicBool = AtomicBool::new(false);
 
 /// Prints a line on stdout; a closed pipe is not an error.
 pub(super) fn print(text: &str) -> Result<(), ArtifactError> {
@@ -50,30 +34,27 @@ pub(super) fn print_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -
     stream(io::stdout(), Path::new(STDOUT), write).map(|_| ())
 }
 
-/// The target of `--output`.
-pub(super) enum Output {
-    Stdout,
-    File(OutputFile),
-}
+/// The target of `--output`: a file, else stdout.
+pub(super) struct Output(Option<OutputFile>);
 
 impl Output {
     /// Checks the name before any work is done for it.
     pub(super) fn open(json: bool, path: &Path, kind: FileKind, force: bool) -> anyhow::Result<Self> {
         if !is_stdout(path) {
-            return Ok(Self::File(OutputFile::open(path, kind, force)?));
+            return Ok(Self(Some(OutputFile::open(path, kind, force)?)));
         }
         if json {
             let reason = format!("--json and {} both write to stdout: choose one", path.display());
             return Err(UsageError(reason).into());
         }
-        Ok(Self::Stdout)
+        Ok(Self(None))
     }
 
     /// Writes all of it. `false`: the reader of a pipe closed it first, which is not an error.
     pub(super) fn write(self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<bool, ArtifactError> {
-        match self {
-            Self::File(file) => file.write(write),
-            Self::Stdout => stream(BufWriter::new(io::stdout().lock()), Path::new(STDOUT), write),
+        match self.0 {
+            Some(file) => file.write(write),
+            None => stream(BufWriter::new(io::stdout().lock()), Path::new(STDOUT), write),
         }
     }
 }
@@ -94,7 +75,7 @@ pub(super) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
 
 /// Prints a line for people on stderr, unless only errors were asked for.
 pub(super) fn say(text: &str) {
-    if Verbosity::Normal <= verbosity() {
+    if !IS_QUIET.load(Ordering::Relaxed) {
         complain(text);
     }
 }
@@ -107,7 +88,7 @@ pub(super) fn complain(text: &str) {
 
 /// Prints on stderr what only `--verbose` shows.
 pub(super) fn detail(text: &str) {
-    if verbosity() == Verbosity::Verbose {
+    if IS_VERBOSE.load(Ordering::Relaxed) {
         say(text);
     }
 }

@@ -1,7 +1,7 @@
 //! What a command works with: threads, the stop flag, progress, and how to name things.
 
 use super::arguments::{GlobalArguments, ProgressMode};
-use super::output::{Verbosity, detail, print, print_json, say, set_verbosity};
+use super::output::{IS_QUIET, IS_VERBOSE, detail, print, print_json, say};
 use super::progress::Watcher;
 use crate::artifact::model::reference::{load_champion, load_model};
 use crate::artifact::{ArtifactError, Builtin, LoadedModel};
@@ -39,11 +39,8 @@ impl Session {
             }
             say("stopping; press Ctrl-C again to abort at once");
         })?;
-        set_verbosity(match (arguments.quiet, arguments.verbose) {
-            (true, _) => Verbosity::Quiet,
-            (false, true) => Verbosity::Verbose,
-            (false, false) => Verbosity::Normal,
-        });
+        IS_QUIET.store(arguments.quiet, Ordering::Relaxed);
+        IS_VERBOSE.store(arguments.verbose, Ordering::Relaxed);
         let progress = if arguments.quiet { ProgressMode::None } else { arguments.progress };
         Ok(Self {
             json: arguments.json,
