@@ -136,13 +136,11 @@ pub enum ConfigError {
 impl ConfigError {
     /// The exit code that says so.
     pub fn exit_code(&self) -> u8 {
-        match self {
-            Self::Unreadable(source) | Self::Named { source, .. } => match source.exit_code() {
-                // A config and the files it names are arguments rather than input.
-                exit_code::BAD_INPUT => exit_code::USAGE,
-                code => code,
-            },
-            Self::Invalid { .. } => exit_code::USAGE,
+        let (Self::Unreadable(source) | Self::Named { source, .. }) = self else { return exit_code::USAGE };
+        match source.exit_code() {
+            // A config and the files it names are arguments rather than input.
+            exit_code::BAD_INPUT => exit_code::USAGE,
+            code => code,
         }
     }
 }
