@@ -119,27 +119,18 @@ fn begin(session: &Session, next: &Next, seconds_left: f64) {
 fn forecast_text(forecast: &Forecast) -> String {
     let warning =
         if forecast.is_tight() { "\nthe disk may be too small: a run that fills it stops, and resumes" } else { "" };
-    let time = Duration::try_from_secs_f64(forecast.seconds).unwrap_or(Duration::MAX);
-    format!(
-        "{}, {} {}, {} of {}, {} memory{warning}",
-        counted(forecast.generations.into(), "generation"),
-        if forecast.is_minimum { "more than" } else { "about" },
-        duration_text(time),
-        bytes_text(forecast.bytes),
-        bytes_text(forecast.bytes_free),
-        bytes_text(forecast.memory)
-    )
+    let time = duration_text(Duration::try_from_secs_f64(forecast.seconds).unwrap_or(Duration::MAX));
+    let about = if forecast.is_minimum { "more than" } else { "about" };
+    let generations = counted(forecast.generations.into(), "generation");
+    let [bytes, free, memory] = [forecast.bytes, forecast.bytes_free, forecast.memory].map(bytes_text);
+    format!("{generations}, {about} {time}, {bytes} of {free}, {memory} memory{warning}")
 }
 
 fn loss_text(loss: &Loss) -> String {
-    format!(
-        "{}: {} of self-play, {} of gates, {}, {:.2} CPU-hours",
-        generations_text(loss.from, loss.to),
-        counted(loss.games, "game"),
-        counted(loss.gate_games, "game"),
-        counted(loss.versions, "version"),
-        loss.cpu_hours
-    )
+    let generations = generations_text(loss.from, loss.to);
+    let [games, gate_games] = [loss.games, loss.gate_games].map(|count| counted(count, "game"));
+    let (versions, hours) = (counted(loss.versions, "version"), loss.cpu_hours);
+    format!("{generations}: {games} of self-play, {gate_games} of gates, {versions}, {hours:.2} CPU-hours")
 }
 
 fn generations_text(first: u32, last: u32) -> String {

@@ -1,6 +1,7 @@
 //! The summary of a dataset as tables.
 
 use crate::artifact::VerdictFile;
+use crate::artifact::dataset::verdict::Score;
 use crate::cli::output::{bars, counted, narrow_table, table, terminal_width, thousands};
 use crate::curate::inspect::gate::GateSummary;
 use crate::curate::inspect::mpc::MpcSummary;
@@ -40,13 +41,9 @@ fn percent(count: u64, total: u64) -> f64 {
 
 fn describe_positions(summary: &PositionsSummary) -> String {
     let share = |count: u64| format!("{:.2} %", percent(count, summary.positions));
-    let mut text = format!(
-        "{}, {}\nduplicates: {} ({} up to symmetry)\n",
-        counted(summary.games, "game"),
-        counted(summary.positions, "position"),
-        share(summary.duplicates),
-        share(summary.duplicates_up_to_symmetry)
-    );
+    let (games, positions) = (counted(summary.games, "game"), counted(summary.positions, "position"));
+    let [duplicates, mirrored] = [summary.duplicates, summary.duplicates_up_to_symmetry].map(share);
+    let mut text = format!("{games}, {positions}\nduplicates: {duplicates} ({mirrored} up to symmetry)\n");
     for (column, count) in &summary.missing {
         text += &format!("{column} is missing in {} ({})\n", counted(*count, "row"), share(*count));
     }
@@ -82,25 +79,12 @@ fn empties_range(min: u8) -> String {
 
 fn describe_gate(summary: &GateSummary) -> String {
     let VerdictFile { verdict, candidate, baseline, score, test, openings, .. } = &summary.verdict;
-    let mut text = format!(
-        "{}: {} over {} in {} games: +{} ={} -{}\n",
-        verdict.name(),
-        candidate.id,
-        baseline.id,
-        thousands(summary.games),
-        score.wins,
-        score.draws,
-        score.losses
-    );
-    text += &format!(
-        "{:.1} % of points, {:+.2} discs per game, Elo {:+.0} [{:+.0}, {:+.0}] ({} standard errors)\n",
-        100.0 * score.points,
-        score.discs_mean,
-        score.elo,
-        score.elo_low,
-        score.elo_high,
-        score.interval
-    );
+    let (verdict, candidate, baseline) = (verdict.name(), &candidate.id, &baseline.id);
+    let &Score { wins, draws, losses, discs_mean, elo, elo_low, elo_high, interval, .. } = score;
+    let (games, points) = (thousands(summary.games), 100.0 * score.points);
+    let mut text = format!("{verdict}: {candidate} over {baseline} in {games} games: +{wins} ={draws} -{losses}\n");
+    text += &format!("{points:.1} % of points, {discs_mean:+.2} discs per game, ");
+    text += &format!("Elo {elo:+.0} [{elo_low:+.0}, {elo_high:+.0}] ({interval} standard errors)\n");
     let [none, half, one, one_and_half, two] = score.pairs;
     text += &format!("pairs by points: 0: {none}, ½: {half}, 1: {one}, 1½: {one_and_half}, 2: {two}\n");
     if let Some(test) = test {
@@ -108,25 +92,17 @@ fn describe_gate(summary: &GateSummary) -> String {
         let (low, high) = (test.llr_low, test.llr_high);
         text += &format!("log-likelihood ratio by pairs, from {low:+.2} to {high:+.2}: {}\n", looks.join(", "));
     }
-    text + &format!(
-        "{} drawn: {} repeated, {} in training data, {} unbalanced\n",
-        counted(openings.drawn, "opening"),
-        thousands(openings.repeated),
-        thousands(openings.in_training),
-        thousands(openings.unbalanced)
-    )
+    let counts = [openings.repeated, openings.in_training, openings.unbalanced].map(thousands);
+    let (drawn, [repeated, in_training, unbalanced]) = (counted(openings.drawn, "opening"), counts);
+    text + &format!("{drawn} drawn: {repeated} repeated, {in_training} in training data, {unbalanced} unbalanced\n")
 }
 
 fn describe_mpc(summary: &MpcSummary) -> String {
-    format!(
-        "{}, {} ({:.1} % from search trees, {:.1} % solved), {} searches, {} nodes\n",
-        counted(summary.games, "game"),
-        counted(summary.samples, "sample"),
-        percent(summary.from_trees, summary.samples),
-        percent(summary.solved, summary.samples),
-        thousands(summary.rows),
-        thousands(summary.nodes)
-    )
+    let [from_trees, solved] = [summary.from_trees, summary.solved].map(|count| percent(count, summary.samples));
+    let (games, samples) = (counted(summary.games, "game"), counted(summary.samples, "sample"));
+    let [searches, nodes] = [summary.rows, summary.nodes].map(thousands);
+    let origins = format!("{from_trees:.1} % from search trees, {solved:.1} % solved");
+    format!("{games}, {samples} ({origins}), {searches} searches, {nodes} nodes\n")
 }
 
 #[cfg(test)]

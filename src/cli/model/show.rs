@@ -2,7 +2,7 @@
 
 use super::kind_word;
 use crate::artifact::model::reference::load_model;
-use crate::artifact::{LoadedModel, Registry};
+use crate::artifact::{LoadedModel, Registry, VerdictFile};
 use crate::cli::model_errors::{error_table, training_lines};
 use crate::cli::output::{counted, thousands};
 use crate::cli::session::Session;
@@ -106,19 +106,10 @@ fn dataset_text(link: &DatasetLink) -> String {
 }
 
 fn gate_text(gate: &RunGate) -> String {
-    let verdict = &gate.verdict;
-    let score = &verdict.score;
-    format!(
-        "generation {}: {} over {}: {}, Elo {:+.0} [{:+.0}, {:+.0}], {}",
-        gate.generation,
-        verdict.candidate.id,
-        verdict.baseline.id,
-        verdict.verdict.name(),
-        score.elo,
-        score.elo_low,
-        score.elo_high,
-        gate.folder.display()
-    )
+    let VerdictFile { verdict, candidate, baseline, score, .. } = &gate.verdict;
+    let players = format!("{} over {}: {}", candidate.id, baseline.id, verdict.name());
+    let elo = format!("Elo {:+.0} [{:+.0}, {:+.0}]", score.elo, score.elo_low, score.elo_high);
+    format!("generation {}: {players}, {elo}, {}", gate.generation, gate.folder.display())
 }
 
 fn changes_rows(changes: &Changes) -> Vec<String> {
