@@ -187,15 +187,10 @@ impl Values<'_> {
             text += &format!("reviewed to depth {}, exactly from {exact_empties} empty squares on\n", depth.0);
             text += &(1..).zip(games).map(|(number, played)| describe_review(number, played)).collect::<String>();
         }
-        text + &format!(
-            "{} with {}, {}, {:.2} s, {:.2} CPU s{}",
-            counted(self.games.len() as u64, "position"),
-            self.chosen.model.id,
-            counted(self.nodes(), "node"),
-            self.seconds,
-            self.cpu_seconds,
-            self.exact.as_ref().map(describe_exact).unwrap_or_default()
-        )
+        let (positions, nodes) = (counted(self.games.len() as u64, "position"), counted(self.nodes(), "node"));
+        let (model, seconds, cpu_seconds) = (&self.chosen.model.id, self.seconds, self.cpu_seconds);
+        let exact = self.exact.as_ref().map(describe_exact).unwrap_or_default();
+        text + &format!("{positions} with {model}, {nodes}, {seconds:.2} s, {cpu_seconds:.2} CPU s{exact}")
     }
 }
 

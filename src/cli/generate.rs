@@ -13,10 +13,6 @@ pub(super) fn tell(session: &Session, task: &GenerateTask<'_>, report: &Generate
         games => format!(", {:.0} games/s", games as f64 / seconds),
     };
     session.summarize(Stage::Generate.name(), &format!("{made}{how}"), report.skipped);
-    detail(&format!(
-        "generate: {} by {}, {:.1} bytes per position",
-        task.output.display(),
-        task.model.id,
-        report.bytes as f64 / report.positions.max(1) as f64
-    ));
+    let (output, bytes) = (task.output.display(), report.bytes as f64 / report.positions.max(1) as f64);
+    detail(&format!("generate: {output} by {}, {bytes:.1} bytes per position", task.model.id));
 }
