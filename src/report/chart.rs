@@ -126,26 +126,21 @@ impl Chart<'_> {
         };
         let view = format!("0 0 {width} {height}");
         markup.element("svg", &[("viewBox", &view), ("role", "img"), ("aria-label", self.summary)], |markup| {
-            self.draw_axes(&frame, markup);
+            let [left, right] = frame.x.places;
+            for (tick, text) in ticks(y.range, 4.0, y.whole) {
+                let place = frame.y.place(tick);
+                line(markup, if tick == 0.0 { "zero" } else { "grid" }, [left, place], [right, place]);
+                label(markup, "tick end", [left - 6.0, place + 4.0], &text);
+            }
+            let count = (right - left) / if x.whole { 36.0 } else { 55.0 };
+            for (tick, text) in ticks(x.range, count, x.whole) {
+                label(markup, "tick middle", [frame.x.place(tick), height - BOTTOM + 17.0], &text);
+            }
+            label(markup, "axis", [0.0, 12.0], y.name);
+            label(markup, "axis end", [width.min(right + RIGHT), height - 5.0], x.name);
             self.marks.iter().for_each(|mark| frame.draw(mark, markup));
             frame.draw_ends(markup);
         });
-    }
-
-    fn draw_axes(&self, frame: &Frame, markup: &mut Markup) {
-        let ([width, height], [x_axis, y_axis]) = (self.size, self.axes);
-        let [left, right] = frame.x.places;
-        for (tick, text) in ticks(y_axis.range, 4.0, y_axis.whole) {
-            let y = frame.y.place(tick);
-            line(markup, if tick == 0.0 { "zero" } else { "grid" }, [left, y], [right, y]);
-            label(markup, "tick end", [left - 6.0, y + 4.0], &text);
-        }
-        let count = (right - left) / if x_axis.whole { 36.0 } else { 55.0 };
-        for (tick, text) in ticks(x_axis.range, count, x_axis.whole) {
-            label(markup, "tick middle", [frame.x.place(tick), height - BOTTOM + 17.0], &text);
-        }
-        label(markup, "axis", [0.0, 12.0], y_axis.name);
-        label(markup, "axis end", [width.min(right + RIGHT), height - 5.0], x_axis.name);
     }
 }
 
@@ -157,7 +152,17 @@ impl Frame {
     fn draw(&mut self, mark: &Mark, markup: &mut Markup) {
         match mark {
             Mark::Line { tone, points, name, tips } => {
-                self.draw_line(*tone, points, name, markup);
+                let Some(&last) = points.last() else { return };
+                let places = points.iter().map(|&point| self.at(point));
+                let path: String = places
+                    .enumerate()
+                    .map(|(index, [x, y])| format!("{}{} {}", if index == 0 { 'M' } else { 'L' }, short(x), short(y)))
+                    .collect();
+                let class = format!("line {}", tone.class());
+                markup.element("path", &[("class", &class), ("d", &path)], |markup| tooltip(markup, name));
+                if !name.is_empty() {
+                    self.ends.push((self.at(last)[1], *tone, name.to_owned()));
+                }
                 // Dots that would touch are drawn only where the pointer is.
                 let (class, radius) = if points.len() <= DOTS_MAX { ("", "2.5") } else { ("hit ", "5") };
                 let class = format!("{class}{}", tone.class());
@@ -183,20 +188,6 @@ impl Frame {
                 let path: String = dots.map(|[x, y]| format!("M{} {}h0", short(x), short(y))).collect();
                 markup.void("path", &[("class", "cloud"), ("d", &path)]);
             }
-        }
-    }
-
-    fn draw_line(&mut self, tone: Tone, points: &[[f64; 2]], name: &str, markup: &mut Markup) {
-        let Some(&last) = points.last() else { return };
-        let places = points.iter().map(|&point| self.at(point));
-        let path: String = places
-            .enumerate()
-            .map(|(index, [x, y])| format!("{}{} {}", if index == 0 { 'M' } else { 'L' }, short(x), short(y)))
-            .collect();
-        let class = format!("line {}", tone.class());
-        markup.element("path", &[("class", &class), ("d", &path)], |markup| tooltip(markup, name));
-        if !name.is_empty() {
-            self.ends.push((self.at(last)[1], tone, name.to_owned()));
         }
     }
 

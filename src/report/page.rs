@@ -65,12 +65,19 @@ fn header(markup: &mut Markup, facts: &Facts) {
     markup.constant(concat!("<p class=\"brand\">", include_str!("mark.svg"), "renma</p>"));
     markup.leaf("h1", &[], &facts.run);
     markup.element("p", &[("class", "state")], |markup| {
-        let state = facts.last_call.as_ref().map(|call| call.outcome.as_str());
+        let state = match facts.last_call.as_ref().map(|call| call.outcome.as_str()) {
+            Some("accepted" | "rejected" | "inconclusive") => "finished",
+            Some("budget") => "budget spent",
+            Some(other) => other,
+            None => "no run.json",
+        };
         let class = if facts.is_running() { "badge live" } else { "badge" };
-        markup.leaf("span", &[("class", class)], &state_words(state));
+        markup.leaf("span", &[("class", class)], state);
         markup.text(&format!("generation {} of {}", facts.finished, facts.asked.max(facts.finished)));
         if let Some(call) = &facts.last_call {
-            markup.text(&format!(" · {}", period(&call.began, &call.ended)));
+            // To the minute, from times of the form `2026-11-21T17:00:00Z`.
+            let minute = |time: &str| time.chars().take(16).collect::<String>().replace('T', " ");
+            markup.text(&format!(" · {} to {} UTC", minute(&call.began), minute(&call.ended)));
         }
     });
     markup.element("dl", &[], |markup| {
@@ -82,21 +89,6 @@ fn header(markup: &mut Markup, facts: &Facts) {
             });
         }
     });
-}
-
-fn state_words(outcome: Option<&str>) -> String {
-    match outcome {
-        Some("accepted" | "rejected" | "inconclusive") => "finished".to_owned(),
-        Some("budget") => "budget spent".to_owned(),
-        Some(other) => other.to_owned(),
-        None => "no run.json".to_owned(),
-    }
-}
-
-/// From one time of the form `2026-11-21T17:00:00Z` to another, to the minute.
-fn period(began: &str, ended: &str) -> String {
-    let minute = |time: &str| time.chars().take(16).collect::<String>().replace('T', " ");
-    format!("{} to {} UTC", minute(began), minute(ended))
 }
 
 /// The figures that matter most: name, value, note.

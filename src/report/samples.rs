@@ -39,11 +39,11 @@ pub(super) fn scatter(
         return Ok(None);
     }
     let dataset = Dataset::open_any(&folder)?;
-    let (mut points, mut index) = (Vec::new(), 0);
-    while index < dataset.part_count() && points.len() <= POINTS_MAX {
-        let rows: Vec<MpcSampleRow> = dataset.read(&MPC_SAMPLES, index, &NEVER)?;
-        points.extend(points_of(fit, &rows));
-        index += 1;
+    let mut points = Vec::new();
+    for index in 0..dataset.part_count() {
+        if points.len() <= POINTS_MAX {
+            points.extend(points_of(fit, &dataset.read(&MPC_SAMPLES, index, &NEVER)?));
+        }
     }
     let is_part = POINTS_MAX < points.len();
     points.truncate(POINTS_MAX);

@@ -21,11 +21,8 @@ pub(in crate::report) fn draw(sheet: &mut Sheet<'_>) {
     };
     let TrainMetrics { after, labels, held_out, .. } = &training.figures;
     let rows = if *held_out { "Held-out error by empties" } else { "Error on training rows by empties" };
-    for (title, label, errors) in
-        [(rows, "what it should predict", after), ("Exact error by empties", SOLVED, &labels.exact)]
-    {
-        by_empties(sheet, (title, label), training, errors);
-    }
+    by_empties(sheet, (rows, "what it should predict"), training, after);
+    by_empties(sheet, ("Exact error by empties", SOLVED), training, &labels.exact);
 }
 
 fn by_generation(sheet: &mut Sheet<'_>) {
