@@ -29,9 +29,13 @@ pub(in crate::pipeline) struct Batches<'a> {
 }
 
 impl<'a> Batches<'a> {
-    /// The batches of a task.
+    /// The batches of a task, unless the MPC statistics of its candidate are not fitted to its weights.
     pub(in crate::pipeline) fn parts(task: &GateTask<'a>) -> Result<Parts<'a, Self>, StageError> {
-        task.check_candidate()?;
+        let GateTask { candidate, .. } = task;
+        if candidate.document.is_some() && candidate.model.mpc_weights != Some(candidate.model.weights_hash()) {
+            let reason = "its MPC statistics are not fitted to its weights\nrun renma fit-mpc first";
+            return Err(ArtifactError::unfit(&candidate.place_name(), reason).into());
+        }
         let avoided = Avoided::open(task.avoid)?;
         let (recipe, step) = identity(task, &avoided.contents());
         let kind = Self { task: *task, avoided, step };
@@ -43,30 +47,23 @@ impl Parts<'_, Batches<'_>> {
     /// The verdict in the folder, if it is that of this step. One on fewer games than may be played now is not.
     pub(super) fn verdict(&self) -> Result<Option<VerdictFile>, ArtifactError> {
         let found = read_verdict(self.folder);
-        // Without a sound verdict the recipe names the hashes of the models.
-        if let Ok(verdict) = &found {
-            self.check_models(verdict)?;
+        // Other models are refused by their names. A recipe has only their hashes, and names those without a sound verdict.
+        if let Ok(VerdictFile { candidate, baseline, .. }) = &found {
+            let GateTask { candidate: our_candidate, baseline: our_baseline, .. } = self.kind.task;
+            for (role, theirs, ours) in [("candidate", candidate, our_candidate), ("baseline", baseline, our_baseline)]
+            {
+                if theirs.content != ours.content {
+                    let reason = format!("{role} is {} there and {} here", theirs.id, ours.id);
+                    let reason = format!("{reason}\nchoose another --output, or remove the folder");
+                    return Err(ArtifactError::conflict(self.folder, reason));
+                }
+            }
         }
         let manifest = self.recipe.manifest_in(self.folder, self.items)?;
         if manifest.is_none() || !exists(&self.folder.join("verdict.json"))? {
             return Ok(None);
         }
         Ok(Some(found?).filter(|verdict| verdict.step == self.kind.step.id))
-    }
-
-    /// Refuses the match of other models by their names, which a recipe does not have.
-    fn check_models(&self, verdict: &VerdictFile) -> Result<(), ArtifactError> {
-        let GateTask { candidate, baseline, .. } = self.kind.task;
-        for (role, theirs, ours) in
-            [("candidate", &verdict.candidate, candidate), ("baseline", &verdict.baseline, baseline)]
-        {
-            if theirs.content != ours.content {
-                let reason = format!("{role} is {} there and {} here", theirs.id, ours.id);
-                let reason = format!("{reason}\nchoose another --output, or remove the folder");
-                return Err(ArtifactError::conflict(self.folder, reason));
-            }
-        }
-        Ok(())
     }
 }
 

@@ -48,14 +48,13 @@ pub(super) fn contest(
     let missing: Vec<PartRange> = ranges.iter().filter(|range| !found.contains_key(&range.index)).copied().collect();
     let (mut decider, mut outcome) = (Decider::new(task.config), Outcome::default());
     let is_whole = !decider.is_sequential();
-    let mut waiting: BTreeMap<usize, (BatchRows, bool)> =
-        found.into_iter().map(|(index, batch)| (index, (batch, true))).collect();
+    let mut waiting = found;
     // Takes all batches that are complete and whose turn it is; says whether more are wanted.
-    let mut take = |waiting: &mut BTreeMap<usize, (BatchRows, bool)>| {
+    let mut take = |waiting: &mut BTreeMap<usize, BatchRows>| {
         while !decider.is_decided()
-            && let Some((batch, was_found)) = waiting.remove(&outcome.batches)
+            && let Some(batch) = waiting.remove(&outcome.batches)
         {
-            if !was_found {
+            if missing.binary_search_by_key(&outcome.batches, |range| range.index).is_ok() {
                 sink(&ranges[outcome.batches], batch.clone())?;
             }
             decider.look(&batch.rows);
@@ -69,7 +68,7 @@ pub(super) fn contest(
     let mut games_played = 0;
     if take(&mut waiting)? {
         let mut add = |range: &PartRange, batch: BatchRows| {
-            waiting.insert(range.index, (batch, false));
+            waiting.insert(range.index, batch);
             take(&mut waiting)
         };
         games_played = play_batches(task, avoided, (&missing, is_whole), &mut add, context)?;

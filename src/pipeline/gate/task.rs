@@ -1,8 +1,7 @@
 //! What a gate is asked to do, and what it reports.
 
-use crate::artifact::{ArtifactError, LoadedModel, PARTS_MAX, VerdictFile};
+use crate::artifact::{LoadedModel, PARTS_MAX, VerdictFile};
 use crate::engine::MpcLevel;
-use crate::pipeline::StageError;
 use crate::pipeline::keys::{Checked, ConfigTable, Key, KeyFault, Takes};
 use crate::pipeline::level::{self, LEVEL};
 use crate::pipeline::selective::SelectiveConfig;
@@ -158,18 +157,6 @@ pub struct GateTask<'a> {
     pub output: &'a Path,
     /// Whether to play the games of a finished gate again and compare.
     pub remake: bool,
-}
-
-impl GateTask<'_> {
-    /// An error unless the MPC statistics of the candidate are fitted to its weights.
-    pub(super) fn check_candidate(&self) -> Result<(), StageError> {
-        let candidate = self.candidate;
-        if candidate.document.is_none() || candidate.model.mpc_weights == Some(candidate.model.weights_hash()) {
-            return Ok(());
-        }
-        let reason = "its MPC statistics are not fitted to its weights\nrun renma fit-mpc first";
-        Err(ArtifactError::unfit(&candidate.place_name(), reason).into())
-    }
 }
 
 /// What the stage did.
