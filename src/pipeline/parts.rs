@@ -181,9 +181,6 @@ pub(super) struct Parts<'a, K> {
 /// Parts that are false, by number, with the file and the reason.
 type FalseParts = BTreeMap<usize, (PathBuf, String)>;
 
-/// Parts that a folder holds, by number, and those that it lacks.
-pub(super) type Sorted<T> = (BTreeMap<usize, T>, Vec<PartRange>);
-
 impl<K: PartKind> Parts<'_, K> {
     /// The ranges of all parts.
     pub(super) fn ranges(&self) -> Vec<PartRange> {
@@ -241,13 +238,13 @@ impl<K: PartKind> Parts<'_, K> {
         Ok(self.kind.read(range, &files).map(|rows| (part, rows)))
     }
 
-    /// The parts that are there, with what `keep` keeps of each, and those that are not.
+    /// The parts that are there, by number, with what `keep` keeps of each, and those that are not.
     pub(super) fn sort<T: Send>(
         &self,
         ranges: &[PartRange],
         keep: impl Fn(Part, K::Rows) -> T + Sync,
         context: Context<'_>,
-    ) -> Result<Sorted<T>, StageError> {
+    ) -> Result<(BTreeMap<usize, T>, Vec<PartRange>), StageError> {
         let find = |&range: &PartRange| Ok((range, self.find(&range, context)?.map(|(part, rows)| keep(part, rows))));
         let all: Result<Vec<(PartRange, Option<T>)>, StageError> =
             context.pool()?.install(|| ranges.into_par_iter().map(find).collect());
@@ -318,10 +315,15 @@ impl<K: PartKind> Parts<'_, K> {
     fn prove(&self, dataset: &Dataset, context: Context<'_>) -> Result<FalseParts, StageError> {
         let prove = |index: usize| {
             context.check()?;
-            match self.prove_part(dataset, index, context) {
-                Err(StageError::Artifact(ArtifactError::Damaged { path, reason })) => Ok(Err((path, reason))),
-                proved => proved.map(Ok),
+            for table in K::STAGE.tables() {
+                let path = part_path(self.folder, table, index);
+                table.check_bytes(&path, &dataset.manifest().parts[index].files[table.name], context.stop)?;
             }
+            self.kind.prove(dataset, index, context)
+        };
+        let prove = |index: usize| match prove(index) {
+            Err(StageError::Artifact(ArtifactError::Damaged { path, reason })) => Ok(Err((path, reason))),
+            proved => proved.map(Ok),
         };
         let parts = 0..dataset.part_count();
         let proved: Result<Vec<_>, StageError> = context.pool()?.install(|| parts.into_par_iter().map(prove).collect());
@@ -338,15 +340,6 @@ impl<K: PartKind> Parts<'_, K> {
             false_parts.insert(index, (part_path(self.folder, table, index), reason));
         }
         Ok(false_parts)
-    }
-
-    /// Proves what can be proved of a part by itself.
-    fn prove_part(&self, dataset: &Dataset, index: usize, context: Context<'_>) -> Result<K::Proof, StageError> {
-        for table in K::STAGE.tables() {
-            let path = part_path(self.folder, table, index);
-            table.check_bytes(&path, &dataset.manifest().parts[index].files[table.name], context.stop)?;
-        }
-        self.kind.prove(dataset, index, context)
     }
 
     /// What a check makes again.
