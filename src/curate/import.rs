@@ -5,8 +5,7 @@ mod label;
 use crate::artifact::dataset::writer::written_before;
 use crate::artifact::publish::read_bounded;
 use crate::artifact::{
-    ArtifactError, ContentHash, DatasetKind, DatasetWriter, FieldHasher, ImportedGame, LoadedModel, Manifest,
-    Provenance,
+    ArtifactError, DatasetKind, DatasetWriter, FieldHasher, ImportedGame, LoadedModel, Manifest, Provenance,
 };
 use crate::engine::Depth;
 use crate::exchange::board_text::read_board_text;
@@ -18,7 +17,6 @@ use crate::exchange::wthor::read_wthor;
 use crate::pipeline::{Context, StageError};
 use serde::Serialize;
 use serde_json::json;
-use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Goes up when the same file would give another dataset.
@@ -106,8 +104,20 @@ pub fn import(
 ) -> Result<ImportReport, StageError> {
     let bytes = read_bounded(task.input, SIZE_MAX)?;
     let config = config_of(task, &bytes, context)?;
-    let mut records = read(task, bytes)?;
-    let recipe = recipe(&config, task.labeler);
+    let mut records = match task.format {
+        ImportFormat::Wthor => read_wthor(task.input, bytes)?,
+        ImportFormat::Transcripts => read_transcripts(bytes),
+        ImportFormat::Parquet => read_parquet(task.input, bytes, task.labeler.is_none())?,
+        ImportFormat::Csv => read_csv(task.input, bytes, task.labeler.is_none())?,
+        ImportFormat::Text => read_board_text(bytes),
+    };
+    let mut hasher = FieldHasher::new("recipe");
+    hasher.field("stage", b"import").field("algorithm", &ALGORITHM.to_le_bytes());
+    hasher.field("config", config.to_string().as_bytes());
+    if let Some(labeler) = task.labeler {
+        hasher.field("labeler", labeler.model.content.to_string().as_bytes());
+    }
+    let recipe = hasher.finish();
     if let Some(manifest) = written_before(task.output, recipe)? {
         return Ok(ImportReport { manifest, counts: None });
     }
@@ -123,16 +133,6 @@ pub fn import(
     let models = task.labeler.iter().map(|labeler| ("labeler".to_owned(), labeler.model.content)).collect();
     let manifest = writer.finish(Provenance { models, config, parents: Vec::new(), asked: counts.records })?;
     Ok(ImportReport { manifest, counts: Some(counts) })
-}
-
-fn read(task: ImportTask<'_>, bytes: Vec<u8>) -> Result<Records, ArtifactError> {
-    match task.format {
-        ImportFormat::Wthor => read_wthor(task.input, bytes),
-        ImportFormat::Transcripts => Ok(read_transcripts(bytes)),
-        ImportFormat::Parquet => read_parquet(task.input, bytes, task.labeler.is_none()),
-        ImportFormat::Csv => read_csv(task.input, bytes, task.labeler.is_none()),
-        ImportFormat::Text => Ok(read_board_text(bytes)),
-    }
 }
 
 fn write(
@@ -185,21 +185,10 @@ fn config_of(task: ImportTask<'_>, bytes: &[u8], context: Context<'_>) -> Result
         context.check()?;
         hasher.update(some);
     }
-    let mut config = BTreeMap::from([
-        ("format", json!(task.format)),
-        ("input", json!(hasher.finalize().to_hex().to_string())),
-        ("keep_going", json!(task.keep_going)),
-    ]);
-    config.extend(task.labeler.map(|labeler| ("label_depth", json!(labeler.depth.0))));
-    Ok(json!(config))
-}
-
-fn recipe(config: &serde_json::Value, labeler: Option<Labeler<'_>>) -> ContentHash {
-    let mut hasher = FieldHasher::new("recipe");
-    hasher.field("stage", b"import").field("algorithm", &ALGORITHM.to_le_bytes());
-    hasher.field("config", config.to_string().as_bytes());
-    if let Some(labeler) = labeler {
-        hasher.field("labeler", labeler.model.content.to_string().as_bytes());
+    let input = hasher.finalize().to_hex().to_string();
+    let mut config = json!({"format": task.format, "input": input, "keep_going": task.keep_going});
+    if let Some(labeler) = task.labeler {
+        config["label_depth"] = labeler.depth.0.into();
     }
-    hasher.finish()
+    Ok(config)
 }

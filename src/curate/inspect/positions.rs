@@ -176,9 +176,7 @@ pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<Positio
 fn fingerprint(words: &[u64]) -> u64 {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let hash = blake3::hash(&bytes);
-    let mut word = [0; 8];
-    word.copy_from_slice(&hash.as_bytes()[..8]);
-    u64::from_le_bytes(word)
+    u64::from_le_bytes(*hash.as_bytes().first_chunk().expect("a hash has 32 bytes"))
 }
 
 #[cfg(test)]

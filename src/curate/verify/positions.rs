@@ -6,7 +6,7 @@ use crate::artifact::dataset::verify::verify_part;
 use crate::artifact::{ArtifactError, Builtin, ContentHash, Dataset, GAMES, LoadedModel, Model, POSITIONS, Registry};
 use crate::curate::merge::check_recipe;
 use crate::pipeline::generate::recipe::origin_of;
-use crate::pipeline::generate::remake::{Remake, player_of, resolve_part};
+use crate::pipeline::generate::remake::{Remake, resolve_part};
 use crate::pipeline::generate::task::GenerateConfig;
 use crate::pipeline::item_sample::ItemSample;
 use crate::pipeline::keys;
@@ -49,7 +49,10 @@ pub(super) fn verify(
 
 /// The model that played a dataset whose games can be made again.
 fn player_model(dataset: &Dataset, models: Option<&Path>) -> Result<Model, StageError> {
-    let player = player_of(dataset)?;
+    let player = dataset.manifest().models.get("player").copied().ok_or_else(|| {
+        let path = dataset.folder().join("manifest.json");
+        ArtifactError::unfit(&path, "no model played it: its games cannot be made again")
+    })?;
     keys::Checked::<GenerateConfig>::of_dataset(dataset)?;
     let registry = models.map_or_else(|| registry_of(dataset.folder()), Path::to_owned);
     Ok(find_model(player, &registry)?)

@@ -4,7 +4,7 @@ use super::openings::Openings;
 use super::play::{Player, SelfplayGame};
 use super::recipe::origin_of;
 use super::task::{ALGORITHM, GenerateConfig, OpeningChoice};
-use crate::artifact::{ArtifactError, ContentHash, Dataset, GAMES, Model, POSITIONS, Table};
+use crate::artifact::{ArtifactError, Dataset, GAMES, Model, POSITIONS, Table};
 use crate::engine::Searcher;
 use crate::pipeline::item_sample::ItemSample;
 use crate::pipeline::keys::Checked;
@@ -13,17 +13,6 @@ use crate::random::{Stream, belongs};
 
 /// A table of 2^18 entries for solving.
 const TABLE_BITS: u8 = 18;
-
-/// The model that a dataset's manifest says has played it.
-///
-/// # Errors
-///
-/// A manifest that names none.
-pub fn player_of(dataset: &Dataset) -> Result<ContentHash, ArtifactError> {
-    let path = dataset.folder().join("manifest.json");
-    let player = dataset.manifest().models.get("player").copied();
-    player.ok_or_else(|| ArtifactError::unfit(&path, "no model played it: its games cannot be made again"))
-}
 
 /// Plays games of a dataset again.
 #[derive(Debug)]
