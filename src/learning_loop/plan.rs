@@ -109,7 +109,15 @@ fn commands(
     let models = quoted(task.registry.folder());
     let common = format!("{} --models {models}", config_options(task, lineage, generation)?);
     let replace = if next.replace { " --replace" } else { "" };
-    let [draft, candidate] = versions(lineage, done)?;
+    let mut last = lineage.registry.version_last()?.map_or(0, VersionId::number);
+    // The versions that training and fitting have made, or will make.
+    let [draft, candidate] = [Stage::Train, Stage::FitMpc].map(|stage| {
+        let made = done.iter().find(|state| state.stage == stage);
+        made.and_then(|state| state.version.clone()).unwrap_or_else(|| {
+            last += 1;
+            VersionId::from_number(last).map_or_else(String::new, |id| id.to_string())
+        })
+    });
     let champion = quoted(Path::new(&next.champion));
     let datasets: Vec<String> = next.tasks.datasets.iter().map(|folder| quoted(folder)).collect();
     let (datasets, gate) = (datasets.join(" "), folder(Stage::Gate));
@@ -144,16 +152,4 @@ fn config_options(task: &RunTask<'_>, lineage: &Lineage<'_>, generation: u32) ->
         }
     }
     Ok(task.invocation.config_options())
-}
-
-/// The versions that training and fitting have made in a generation, or will make.
-fn versions(lineage: &Lineage<'_>, done: &[StageState]) -> Result<[String; 2], ArtifactError> {
-    let mut last = lineage.registry.version_last()?.map_or(0, VersionId::number);
-    Ok([Stage::Train, Stage::FitMpc].map(|stage| {
-        let made = done.iter().find(|state| state.stage == stage);
-        made.and_then(|state| state.version.clone()).unwrap_or_else(|| {
-            last += 1;
-            VersionId::from_number(last).map_or_else(String::new, |id| id.to_string())
-        })
-    }))
 }

@@ -49,7 +49,14 @@ pub fn promote(
     verdict: Option<&VerdictFile>,
 ) -> Result<PromoteReport, StageError> {
     let folder = registry.folder();
-    let id = version_in(registry, model)?;
+    let own_folder = model.place.folder().filter(|place| place.parent() == Some(folder));
+    let id = own_folder.and_then(VersionId::of_folder).ok_or_else(|| {
+        let mut reason = format!("{} is not one of its versions", model.place_name().display());
+        if matches!(model.place, ModelPlace::Archive(_)) {
+            reason += "\nimport it first, with renma model import";
+        }
+        ArtifactError::unfit(folder, reason)
+    })?;
     if let Some(verdict) = verdict {
         if verdict.candidate.content != model.content {
             return Err(StageError::Setting(format!("the verdict is on {}, not on {id}", verdict.candidate.id)));
@@ -76,18 +83,6 @@ pub fn promote(
     file.acted.extend(gate);
     file.write(folder)?;
     Ok(PromoteReport { skipped: is_champion, before, champion: Some(id) })
-}
-
-/// Which version of a registry a model is, by the folder that it was read from.
-fn version_in(registry: &Registry, model: &LoadedModel) -> Result<VersionId, ArtifactError> {
-    let folder = model.place.folder().filter(|folder| folder.parent() == Some(registry.folder()));
-    folder.and_then(VersionId::of_folder).ok_or_else(|| {
-        let mut reason = format!("{} is not one of its versions", model.place_name().display());
-        if matches!(model.place, ModelPlace::Archive(_)) {
-            reason += "\nimport it first, with renma model import";
-        }
-        ArtifactError::unfit(registry.folder(), reason)
-    })
 }
 
 /// Takes the last promotion back.
