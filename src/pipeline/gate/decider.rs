@@ -18,7 +18,7 @@ pub struct Look {
 }
 
 /// The batches of a match so far, in order, and what they decide.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Decider {
     /// The match ends as soon as it is decided; without a test after all games, by where the Elo interval lies.
     test: Option<Hypotheses>,
@@ -30,20 +30,17 @@ pub struct Decider {
 
 impl Decider {
     /// That of a gate before its first batch.
-    pub const fn new(config: &GateConfig) -> Self {
-        Self::by(match config.mode {
+    pub fn new(config: &GateConfig) -> Self {
+        let test = match config.mode {
             GateMode::Sprt { nelo0, nelo1 } => Some(Hypotheses { nelo0, nelo1, alpha: RISK, beta: RISK }),
             GateMode::Games {} => None,
-        })
+        };
+        Self { test, ..Self::default() }
     }
 
     /// That of a test that a verdict records.
-    pub const fn of_test(&SequentialTest { nelo0, nelo1, alpha, beta, .. }: &SequentialTest) -> Self {
-        Self::by(Some(Hypotheses { nelo0, nelo1, alpha, beta }))
-    }
-
-    const fn by(test: Option<Hypotheses>) -> Self {
-        Self { test, pairs: [0; 5], decision: None, looks: Vec::new() }
+    pub fn of_test(&SequentialTest { nelo0, nelo1, alpha, beta, .. }: &SequentialTest) -> Self {
+        Self { test: Some(Hypotheses { nelo0, nelo1, alpha, beta }), ..Self::default() }
     }
 
     pub(super) const fn is_sequential(&self) -> bool {
