@@ -14,6 +14,7 @@ use crate::run::log::{
 use crate::run::status::RunStatus;
 use crossbeam::channel::{Receiver, RecvTimeoutError};
 use serde::Serialize;
+use serde_json::{Value, json};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -23,13 +24,6 @@ const RECORD_EVERY: Duration = Duration::from_secs(10);
 
 /// The format version of run.json. The page shows it, and the report takes three values from it; no stage reads it.
 type RunFormat = FormatVersion<1>;
-
-#[derive(Debug, Serialize)]
-struct BudgetState {
-    seconds: u64,
-    seconds_left: u64,
-    spent: bool,
-}
 
 /// One call of the pipeline for machines, the content of `run.json`. It holds times, so it is not an artifact.
 #[derive(Debug, Serialize)]
@@ -41,7 +35,7 @@ struct RunRecord<'a> {
     code: Option<u8>,
     /// `running`, `accepted`, `rejected`, `inconclusive`, `budget`, `damaged`, `interrupted` or `failed`.
     outcome: &'static str,
-    budget: Option<BudgetState>,
+    budget: Option<Value>,
     /// The calls of the stages, in order.
     stages: Vec<CallRecord>,
     /// How busy their threads were.
@@ -169,10 +163,10 @@ impl<'a> Journal<'a> {
             seconds,
             code,
             outcome: outcome(code),
-            budget: budget.map(|budget| BudgetState {
-                seconds: budget.as_secs(),
-                seconds_left: budget.as_secs().saturating_sub(seconds),
-                spent: code == Some(exit_code::BUDGET_SPENT),
+            budget: budget.map(|budget| {
+                let left = budget.as_secs().saturating_sub(seconds);
+                let spent = code == Some(exit_code::BUDGET_SPENT);
+                json!({"seconds": budget.as_secs(), "seconds_left": left, "spent": spent})
             }),
             efficiency: RunEfficiency::of(&stages),
             stages,
@@ -222,7 +216,6 @@ mod tests {
     use crate::report::invocation::Invocation;
     use crate::run::lineage::Change;
     use crate::run::next::Generations;
-    use serde_json::Value;
 
     #[test]
     fn a_stage_that_panics_is_recorded_with_code_1() {
