@@ -1,19 +1,10 @@
 //! Any stage of the loop as one value: what it is asked for, and what it reports.
 
-use super::fit_mpc::parts::fit_mpc_shards;
-use super::fit_mpc::run::fit_mpc;
 use super::fit_mpc::task::{FitMpcReport, FitMpcTask};
-use super::gate::batches::Batches;
-use super::gate::run::gate;
 use super::gate::task::{BATCH_PAIRS, GateReport, GateTask};
-use super::generate::parts::selfplay_parts;
-use super::generate::run::generate;
 use super::generate::task::{GenerateReport, GenerateTask};
 use super::parts::Shards;
 use super::stage::Stage;
-use super::train::recipe::open_datasets;
-use super::train::run::train;
-use super::train::shards::TrainShards;
 use super::train::task::{TrainReport, TrainTask};
 use super::{Context, StageError, fit_mpc, gate, generate, train};
 use crate::artifact::{ContentHash, VerdictFile};
@@ -74,7 +65,7 @@ impl StageTask<'_> {
     pub fn recipe(&self) -> Result<ContentHash, StageError> {
         Ok(match self {
             Self::Generate(task) => generate::recipe::recipe(task).hash,
-            Self::Train(task) => train::recipe::step(task, &open_datasets(task)?).id,
+            Self::Train(task) => train::recipe::step(task, &train::recipe::open_datasets(task)?).id,
             Self::FitMpc(task) => fit_mpc::recipe::recipe(task).hash,
             Self::Gate(task) => gate::recipe::recipe(task)?.hash,
         })
@@ -98,10 +89,10 @@ impl StageTask<'_> {
     /// A bad setting, or a stage that cannot be cut.
     pub fn shards(&self) -> Result<Box<dyn Shards + '_>, StageError> {
         match self {
-            Self::Generate(task) => Ok(Box::new(selfplay_parts(*task))),
-            Self::Train(task) => Ok(Box::new(TrainShards::new(task)?)),
-            Self::FitMpc(task) => fit_mpc_shards(*task),
-            Self::Gate(task) => Ok(Box::new(Batches::parts(task)?)),
+            Self::Generate(task) => Ok(Box::new(generate::parts::selfplay_parts(*task))),
+            Self::Train(task) => Ok(Box::new(train::shards::TrainShards::new(task)?)),
+            Self::FitMpc(task) => fit_mpc::parts::fit_mpc_shards(*task),
+            Self::Gate(task) => Ok(Box::new(gate::batches::Batches::parts(task)?)),
         }
     }
 
@@ -112,10 +103,10 @@ impl StageTask<'_> {
     /// Those of the stage; what was finished is kept.
     pub fn make(&self, context: Context<'_>) -> Result<StageReport, StageError> {
         Ok(match self {
-            Self::Generate(task) => StageReport::Generate(generate(*task, context)?),
-            Self::Train(task) => StageReport::Train(train(task, context)?.into()),
-            Self::FitMpc(task) => StageReport::FitMpc(fit_mpc(*task, context)?.into()),
-            Self::Gate(task) => StageReport::Gate(gate(*task, context)?.into()),
+            Self::Generate(task) => StageReport::Generate(generate::run::generate(*task, context)?),
+            Self::Train(task) => StageReport::Train(train::run::train(task, context)?.into()),
+            Self::FitMpc(task) => StageReport::FitMpc(fit_mpc::run::fit_mpc(*task, context)?.into()),
+            Self::Gate(task) => StageReport::Gate(gate::run::gate(*task, context)?.into()),
         })
     }
 }

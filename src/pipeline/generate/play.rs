@@ -60,7 +60,14 @@ impl<'a> Player<'a> {
     pub(super) fn play(&mut self, game_id: u64) -> Result<SelfplayGame, Stopped> {
         let mut rng = stream(self.seed, Stream::Game(self.generation, game_id));
         let mut game = Game::default();
-        let random_plies = random_plies(self.config, &mut rng);
+        // Those that end the opening.
+        let random_plies = match self.config.openings {
+            OpeningChoice::All { .. } => 0,
+            OpeningChoice::Random { random_plies_min, random_plies_max }
+            | OpeningChoice::Book { random_plies_min, random_plies_max, .. } => {
+                between(random_plies_min, random_plies_max, &mut rng)
+            }
+        };
         let opening = self.openings.of(game_id, random_plies);
         let opening_plies = opening.ply().0 + random_plies;
         let mut positions = Vec::with_capacity(60);
@@ -162,17 +169,6 @@ impl<'a> Player<'a> {
 
 fn any_move(position: Position, rng: &mut RandomStream) -> Square {
     rng.pick(Squares(position.legal_moves())).expect("the side to move has a move")
-}
-
-/// How many random plies end the opening.
-fn random_plies(config: &GenerateConfig, rng: &mut RandomStream) -> u8 {
-    match config.openings {
-        OpeningChoice::All { .. } => 0,
-        OpeningChoice::Random { random_plies_min, random_plies_max }
-        | OpeningChoice::Book { random_plies_min, random_plies_max, .. } => {
-            between(random_plies_min, random_plies_max, rng)
-        }
-    }
 }
 
 /// A number from `min` to `max`, each as likely; nothing is drawn where there is nothing to choose.
