@@ -8,7 +8,7 @@ use self::gate::GateSummary;
 use self::mpc::MpcSummary;
 use self::positions::PositionsSummary;
 use crate::artifact::dataset::folder::part_path;
-use crate::artifact::{ArtifactError, Dataset, DatasetKind};
+use crate::artifact::{Dataset, DatasetKind};
 use crate::pipeline::{Context, StageError};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -54,17 +54,13 @@ pub fn inspect(folder: &Path, context: Context<'_>) -> Result<Inspection, StageE
         DatasetKind::Mpc => mpc::inspect(&dataset, context).map(Summary::Mpc),
     });
     let bytes = dataset.manifest().total_bytes();
-    Ok(Inspection { kind, bytes, summary: summary?, column_bytes: column_bytes(&dataset)? })
-}
-
-fn column_bytes(dataset: &Dataset) -> Result<BTreeMap<String, u64>, ArtifactError> {
-    let mut column_bytes = BTreeMap::new();
+    let (summary, mut column_bytes) = (summary?, BTreeMap::new());
     for (index, part) in dataset.manifest().parts.iter().enumerate() {
-        for table in dataset.manifest().kind.tables().iter().filter(|table| part.files.contains_key(table.name)) {
+        for table in kind.tables().iter().filter(|table| part.files.contains_key(table.name)) {
             for (column, bytes) in table.column_bytes(&part_path(dataset.folder(), table, index))? {
                 *column_bytes.entry(format!("{}.{column}", table.name)).or_insert(0) += bytes;
             }
         }
     }
-    Ok(column_bytes)
+    Ok(Inspection { kind, bytes, summary, column_bytes })
 }

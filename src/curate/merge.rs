@@ -48,7 +48,17 @@ pub fn merge(folders: &[PathBuf], output: &Path, context: Context<'_>) -> Result
     for dataset in &datasets {
         for index in 0..dataset.part_count() {
             context.check()?;
-            add_part(&mut writer, dataset, index, context)?;
+            let part = &dataset.manifest().parts[index];
+            let (mut games, mut rows) = (dataset.game_rows(index)?, dataset.rows(index, context.stop)?);
+            let of_games = games.iter().flatten().map(|game| (&GAMES, game.game_id));
+            let mut ids = of_games.chain(rows.iter().map(|row| (&POSITIONS, row.game_id)));
+            if let Some((table, id)) = ids.find(|(_, id)| *id < part.first || part.count <= *id - part.first) {
+                return Err(dataset.damaged(table, index, format!("game {id} does not belong to the part")).into());
+            }
+            // The writer expects ids from 0 and raises them to follow the games before them.
+            games.iter_mut().flatten().for_each(|game| game.game_id -= part.first);
+            rows.iter_mut().for_each(|row| row.game_id -= part.first);
+            writer.add_part(part.count, games, rows)?;
             context.progress.advance(1);
         }
     }
@@ -56,26 +66,6 @@ pub fn merge(folders: &[PathBuf], output: &Path, context: Context<'_>) -> Result
     let asked = datasets.iter().map(|dataset| dataset.manifest().done).sum();
     let manifest = writer.finish(Provenance { parents, asked, config: json!({}), ..Provenance::default() })?;
     Ok((manifest, false))
-}
-
-/// Adds a part to the merged dataset.
-fn add_part(
-    writer: &mut DatasetWriter,
-    dataset: &Dataset,
-    index: usize,
-    context: Context<'_>,
-) -> Result<(), ArtifactError> {
-    let part = &dataset.manifest().parts[index];
-    let (mut games, mut rows) = (dataset.game_rows(index)?, dataset.rows(index, context.stop)?);
-    let of_games = games.iter().flatten().map(|game| (&GAMES, game.game_id));
-    let mut ids = of_games.chain(rows.iter().map(|row| (&POSITIONS, row.game_id)));
-    if let Some((table, id)) = ids.find(|(_, id)| *id < part.first || part.count <= *id - part.first) {
-        return Err(dataset.damaged(table, index, format!("game {id} does not belong to the part")));
-    }
-    // The writer expects ids from 0 and raises them to follow the games before them.
-    games.iter_mut().flatten().for_each(|game| game.game_id -= part.first);
-    rows.iter_mut().for_each(|row| row.game_id -= part.first);
-    writer.add_part(part.count, games, rows)
 }
 
 fn recipe(parents: &[ContentHash]) -> ContentHash {

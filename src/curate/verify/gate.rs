@@ -9,8 +9,7 @@ use crate::pipeline::gate::decider::Decider;
 use crate::pipeline::gate::proof::{prove_batch, repeated_opening};
 use crate::pipeline::gate::score::score;
 use crate::pipeline::gate::task::GateConfig;
-use crate::pipeline::keys;
-use crate::pipeline::{Context, StageError};
+use crate::pipeline::{Context, StageError, keys};
 
 /// Checks every game and every pair, and that they lead to the verdict.
 pub(super) fn verify(dataset: &Dataset, fast: bool, context: Context<'_>) -> Result<Checked, StageError> {

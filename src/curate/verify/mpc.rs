@@ -5,8 +5,7 @@ use crate::artifact::dataset::recipe::check_footers;
 use crate::artifact::{Dataset, MPC_SAMPLES};
 use crate::pipeline::fit_mpc::proof::prove_samples;
 use crate::pipeline::fit_mpc::task::FitMpcConfig;
-use crate::pipeline::keys;
-use crate::pipeline::{Context, StageError};
+use crate::pipeline::{Context, StageError, keys};
 
 /// Checks every sample.
 pub(super) fn verify(dataset: &Dataset, context: Context<'_>) -> Result<Checked, StageError> {

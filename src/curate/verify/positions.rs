@@ -3,14 +3,13 @@
 use super::{Checked, VerifyReport, VerifyTask, over_parts};
 use crate::artifact::dataset::recipe::check_footers;
 use crate::artifact::dataset::verify::verify_part;
-use crate::artifact::{ArtifactError, Builtin, ContentHash, Dataset, GAMES, LoadedModel, Model, POSITIONS, Registry};
+use crate::artifact::{ArtifactError, Builtin, Dataset, GAMES, LoadedModel, Model, POSITIONS, Registry};
 use crate::curate::merge::check_recipe;
 use crate::pipeline::generate::recipe::origin_of;
 use crate::pipeline::generate::remake::{Remake, resolve_part};
 use crate::pipeline::generate::task::GenerateConfig;
 use crate::pipeline::item_sample::ItemSample;
-use crate::pipeline::keys;
-use crate::pipeline::{Context, StageError};
+use crate::pipeline::{Context, StageError, keys};
 use std::path::{Path, PathBuf};
 
 /// Checks every row and every game, and makes the shares of them again that the task asks for.
@@ -47,7 +46,7 @@ pub(super) fn verify(
     Ok(VerifyReport { checked, games_remade, rows_resolved })
 }
 
-/// The model that played a dataset whose games can be made again.
+/// The model that played a dataset whose games can be made again, among the built-ins and the versions of a registry.
 fn player_model(dataset: &Dataset, models: Option<&Path>) -> Result<Model, StageError> {
     let player = dataset.manifest().models.get("player").copied().ok_or_else(|| {
         let path = dataset.folder().join("manifest.json");
@@ -55,7 +54,20 @@ fn player_model(dataset: &Dataset, models: Option<&Path>) -> Result<Model, Stage
     })?;
     keys::Checked::<GenerateConfig>::of_dataset(dataset)?;
     let registry = models.map_or_else(|| registry_of(dataset.folder()), Path::to_owned);
-    Ok(find_model(player, &registry)?)
+    let mut builtins = Builtin::ALL.into_iter().map(LoadedModel::builtin);
+    if let Some(builtin) = builtins.find(|builtin| builtin.content == player) {
+        return Ok(builtin.model);
+    }
+    let versions = Registry::new(&registry);
+    match versions.documents()?.into_iter().find(|document| document.content == player) {
+        Some(document) => Ok(LoadedModel::read(&versions.folder_of(document.id))?.model),
+        None => {
+            let model = player.short();
+            let reason =
+                format!("it does not have model {model}, which played the dataset\nname its registry with --models");
+            Err(ArtifactError::refused("use", &registry, reason).into())
+        }
+    }
 }
 
 /// `models/RUN` beside `datasets/RUN/selfplay/generation=G`.
@@ -65,23 +77,5 @@ fn registry_of(folder: &Path) -> PathBuf {
     match (root, run.and_then(Path::file_name)) {
         (Some(root), Some(name)) => root.join("models").join(name),
         _ => Path::new("models/default").to_owned(),
-    }
-}
-
-/// The model with this content, among the built-ins and the versions of a registry.
-fn find_model(content: ContentHash, registry: &Path) -> Result<Model, ArtifactError> {
-    let mut builtins = Builtin::ALL.into_iter().map(LoadedModel::builtin);
-    if let Some(builtin) = builtins.find(|builtin| builtin.content == content) {
-        return Ok(builtin.model);
-    }
-    let versions = Registry::new(registry);
-    match versions.documents()?.into_iter().find(|document| document.content == content) {
-        Some(document) => Ok(LoadedModel::read(&versions.folder_of(document.id))?.model),
-        None => {
-            let model = content.short();
-            let reason =
-                format!("it does not have model {model}, which played the dataset\nname its registry with --models");
-            Err(ArtifactError::refused("use", registry, reason))
-        }
     }
 }
