@@ -162,7 +162,16 @@ impl<'a> Journal<'a> {
             ended: utc(now),
             seconds,
             code,
-            outcome: outcome(code),
+            outcome: match code {
+                None => "running",
+                Some(exit_code::DONE) => "accepted",
+                Some(exit_code::REJECTED) => "rejected",
+                Some(exit_code::INCONCLUSIVE) => "inconclusive",
+                Some(exit_code::BUDGET_SPENT) => "budget",
+                Some(exit_code::BAD_INPUT) => "damaged",
+                Some(exit_code::INTERRUPTED) => "interrupted",
+                Some(_) => "failed",
+            },
             budget: budget.map(|budget| {
                 let left = budget.as_secs().saturating_sub(seconds);
                 let spent = code == Some(exit_code::BUDGET_SPENT);
@@ -183,19 +192,6 @@ impl<'a> Journal<'a> {
             self.context.pool()?.install(page)
         };
         unless_it_panics("report", draw).unwrap_or_default();
-    }
-}
-
-const fn outcome(code: Option<u8>) -> &'static str {
-    let Some(code) = code else { return "running" };
-    match code {
-        exit_code::DONE => "accepted",
-        exit_code::REJECTED => "rejected",
-        exit_code::INCONCLUSIVE => "inconclusive",
-        exit_code::BUDGET_SPENT => "budget",
-        exit_code::BAD_INPUT => "damaged",
-        exit_code::INTERRUPTED => "interrupted",
-        _ => "failed",
     }
 }
 
