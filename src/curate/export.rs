@@ -110,33 +110,30 @@ pub fn export_partitions(
     }
     sweep_own(parent(folder))?;
     let mut pending = PendingFolder::new(parent(folder))?;
-    context.observe("export", (dataset.part_count() as u64, 0), "parts", || {
-        fill_partitions(dataset, pending.path(), rows_max, context)
-    })?;
+    let manifest = dataset.manifest();
+    let fill = || -> Result<(), StageError> {
+        let (mut held, mut count, mut file) = (BTreeMap::<u8, Vec<PositionRow>>::new(), 0, 0);
+        for index in 0..dataset.part_count() {
+            context.check()?;
+            for (_, row) in dataset.positions(index, context.stop)? {
+                held.entry(row.empties).or_default().push(row);
+                count += 1;
+            }
+            if rows_max <= count || index + 1 == dataset.part_count() {
+                for (empties, rows) in std::mem::take(&mut held) {
+                    let path = pending.path().join(format!("{PARTITION_COLUMN}={empties}")).join(part_name(file));
+                    let bytes = partition_file(manifest.kind, manifest.recipe, &rows);
+                    publish_bytes(&path, &bytes.map_err(|source| ArtifactError::io("encode", &path, source))?)?;
+                }
+                (count, file) = (0, file + 1);
+            }
+            context.progress.advance(1);
+        }
+        Ok(())
+    };
+    context.observe("export", (dataset.part_count() as u64, 0), "parts", fill)?;
     if !pending.publish(name)? {
         return Err(refused("it was created in the meantime").into());
     }
-    Ok(dataset.manifest().rows(POSITIONS.name))
-}
-
-fn fill_partitions(dataset: &Dataset, folder: &Path, rows_max: usize, context: Context<'_>) -> Result<(), StageError> {
-    let manifest = dataset.manifest();
-    let (mut held, mut count, mut file) = (BTreeMap::<u8, Vec<PositionRow>>::new(), 0, 0);
-    for index in 0..dataset.part_count() {
-        context.check()?;
-        for (_, row) in dataset.positions(index, context.stop)? {
-            held.entry(row.empties).or_default().push(row);
-            count += 1;
-        }
-        if rows_max <= count || index + 1 == dataset.part_count() {
-            for (empties, rows) in std::mem::take(&mut held) {
-                let path = folder.join(format!("{PARTITION_COLUMN}={empties}")).join(part_name(file));
-                let bytes = partition_file(manifest.kind, manifest.recipe, &rows);
-                publish_bytes(&path, &bytes.map_err(|source| ArtifactError::io("encode", &path, source))?)?;
-            }
-            (count, file) = (0, file + 1);
-        }
-        context.progress.advance(1);
-    }
-    Ok(())
+    Ok(manifest.rows(POSITIONS.name))
 }

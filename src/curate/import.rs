@@ -1,13 +1,11 @@
 //! Makes a dataset of another program's games or positions, and labels them if asked to.
 
-mod label;
-
 use crate::artifact::dataset::writer::written_before;
 use crate::artifact::publish::read_bounded;
 use crate::artifact::{
     ArtifactError, DatasetKind, DatasetWriter, FieldHasher, ImportedGame, LoadedModel, Manifest, Provenance,
 };
-use crate::engine::Depth;
+use crate::engine::{Depth, Limits, Searcher, Square};
 use crate::exchange::board_text::read_board_text;
 use crate::exchange::csv::read_csv;
 use crate::exchange::parquet::read_parquet;
@@ -15,6 +13,7 @@ use crate::exchange::records::{Records, SIZE_MAX};
 use crate::exchange::transcripts::read_transcripts;
 use crate::exchange::wthor::read_wthor;
 use crate::pipeline::{Context, StageError};
+use rayon::prelude::{IntoParallelRefMutIterator, ParallelIterator};
 use serde::Serialize;
 use serde_json::json;
 use std::path::Path;
@@ -24,6 +23,9 @@ const ALGORITHM: u32 = 1;
 
 /// Games are labeled together until they have this many rows.
 const BATCH_ROWS: usize = 1 << 14;
+
+/// Each thread that labels has a transposition table of 2^16 entries.
+const TABLE_BITS: u8 = 16;
 
 /// Bytes of the input that are hashed between two looks at the stop flag.
 const BYTES_BETWEEN_CHECKS: usize = 1 << 26;
@@ -146,7 +148,7 @@ fn write(
     let mut games: Vec<ImportedGame> = Vec::new();
     let mut rows = 0;
     let mut write_batch = |games: &mut Vec<ImportedGame>| -> Result<u64, StageError> {
-        let labeled = task.labeler.map_or(Ok(0), |labeler| label::label(labeler, games, context))?;
+        let labeled = task.labeler.map_or(Ok(0), |labeler| label(labeler, games, context))?;
         context.progress.advance(games.len() as u64);
         games.drain(..).try_for_each(|game| writer.push(game))?;
         Ok(labeled)
@@ -176,6 +178,31 @@ fn write(
     }
     counts.labeled += write_batch(&mut games)?;
     Ok(counts)
+}
+
+/// Searches the positions without a score, each game with an empty table; returns their number.
+fn label(labeler: Labeler<'_>, games: &mut [ImportedGame], context: Context<'_>) -> Result<u64, StageError> {
+    let model = &labeler.model.model;
+    let new_searcher = || Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS).stopped_by(context.stop);
+    let label_game = |searcher: &mut Searcher<'_>, game: &mut ImportedGame| {
+        context.check()?;
+        searcher.clear();
+        let mut count = 0;
+        for row in game.rows.iter_mut().filter(|row| row.score.is_none()) {
+            let position = row.position().expect("a record was checked when it was read");
+            let result = searcher.search(position, Limits::full_width(labeler.depth)).unless_stopped()?;
+            row.score = Some(result.score);
+            row.static_score = Some(model.evaluation.static_value(position));
+            row.depth = Some(result.depth.0);
+            row.exact = Some(result.exact);
+            row.best_move = result.best_move.map(Square::number);
+            count += 1;
+        }
+        Ok(count)
+    };
+    let counts: Result<Vec<u64>, StageError> =
+        context.pool()?.install(|| games.par_iter_mut().map_init(new_searcher, label_game).collect());
+    Ok(counts?.iter().sum())
 }
 
 /// What was asked for, as the manifest keeps it; the file is named by its content.
