@@ -12,7 +12,7 @@ use crate::engine::{Depth, KernelChoice, Limits, Position, Searcher};
 use crate::pipeline::StageError;
 use crate::pipeline::generate::run::generate;
 use crate::pipeline::generate::task::GenerateTask;
-use crate::pipeline::train::rows::{no_rows, read_rows};
+use crate::pipeline::train::rows::read_rows;
 use crate::pipeline::train::run::{fit, learn};
 use crate::pipeline::train::task::TrainTask;
 use crate::play::random_positions::{game_positions, random_positions};
@@ -119,9 +119,6 @@ fn bench_train(session: &Session, config: &ConfigArguments, dataset: &Path) -> F
     let figures = context.pool()?.install(|| -> Result<_, StageError> {
         let stopwatch = Stopwatch::start();
         let rows = read_rows(&task, &[Dataset::open(dataset)?], context)?;
-        if rows.training.is_empty() {
-            return Err(no_rows(&task, &rows));
-        }
         let (_, metrics) = fit(&task, &rows, context)?;
         let (stage_seconds, stage_cpu_seconds) = (stopwatch.seconds(), stopwatch.processor_seconds());
         let stage_rows = metrics.rows + metrics.validation_rows;

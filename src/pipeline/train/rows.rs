@@ -113,7 +113,7 @@ fn weight(target: Score, scale: f64) -> u16 {
 }
 
 /// The error of a training without rows to learn.
-pub fn no_rows(task: &TrainTask<'_>, set: &TrainingSet) -> StageError {
+fn no_rows(task: &TrainTask<'_>, set: &TrainingSet) -> StageError {
     let names: Vec<String> = task.datasets.iter().map(|folder| folder.display().to_string()).collect();
     let (min, max) = (task.config.empties_min, task.config.empties_max);
     let names = names.join(", ");
@@ -141,7 +141,7 @@ pub fn no_rows(task: &TrainTask<'_>, set: &TrainingSet) -> StageError {
 ///
 /// # Errors
 ///
-/// Damage of any kind, a full disk, or an interruption.
+/// Damage of any kind, no rows to learn, a full disk, or an interruption.
 pub fn read_rows(task: &TrainTask<'_>, datasets: &[Dataset], context: Context<'_>) -> Result<TrainingSet, StageError> {
     let folder = task.registry.folder();
     let shares = curve_shares(task.config);
@@ -204,7 +204,7 @@ fn filled(
     set.training.finish()?;
     set.validation.finish()?;
     set.curve.iter_mut().try_for_each(|(_, rows)| rows.finish())?;
-    Ok(set)
+    if set.training.is_empty() { Err(no_rows(task, &set)) } else { Ok(set) }
 }
 
 const fn curve_shares(config: &TrainConfig) -> &'static [f64] {

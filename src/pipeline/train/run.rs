@@ -6,7 +6,7 @@ use super::learner::Learner;
 use super::metrics::judge;
 use super::parts::Plan;
 use super::recipe::{Initial, continues_vectors, open_datasets, step};
-use super::rows::{CURVE_SHARES, TrainingRow, TrainingSet, no_rows, read_rows};
+use super::rows::{CURVE_SHARES, TrainingRow, TrainingSet, read_rows};
 use super::slots::SlotMap;
 use super::task::{CurvePoint, LabelErrors, TrainMetrics, TrainReport, TrainTask};
 use crate::artifact::model::document::Origin;
@@ -41,9 +41,6 @@ pub fn train(task: &TrainTask<'_>, context: Context<'_>) -> Result<TrainReport, 
     let checkpoint = Checkpoint::new(task, step);
     let (model, metrics) = context.pool()?.install(|| {
         let set = read_rows(task, &datasets, context)?;
-        if set.training.is_empty() {
-            return Err(no_rows(task, &set));
-        }
         fit_from(task, &set, Some(&checkpoint), context)
     })?;
     let origin = Origin {

@@ -5,7 +5,7 @@ use super::checkpoint::Checkpoint;
 use super::learner::Learner;
 use super::parts::{Learned, Part, Plan};
 use super::recipe::{Initial, open_datasets, step};
-use super::rows::{no_rows, read_some_rows};
+use super::rows::read_some_rows;
 use super::slots::SlotMap;
 use super::task::{Round, TrainConfig, TrainTask};
 use crate::artifact::publish::create_folder;
@@ -200,9 +200,6 @@ impl<'a> TrainShards<'a> {
         context.pool()?.install(|| {
             let kept = parts.iter().map(|part| part.empties.clone()).collect();
             let set = read_some_rows(task, &self.datasets, kept, context)?;
-            if set.training.is_empty() {
-                return Err(no_rows(task, &set));
-            }
             let learner = Learner { task, plan, map, initial, rows: &set.training, checkpoint, context };
             let visits = learner.visits(parts.iter().copied());
             let learn = || learner.learn_parts(parts.to_vec(), needed);
