@@ -39,7 +39,7 @@ impl Weights<'_> {
         visits: u32,
     ) -> u64 {
         let Self { rule, map, weights, visits: counts, room: Room { slots, next_slots, updates, sums } } = self;
-        let slots_per_position = map.slots_per_position();
+        let slots_per_position = map.set.features_per_position();
         let trust = ((1.0 / (ratio * slots_per_position as f64)) as i64).max(1);
         sums.resize(weights.len(), 0);
         let mut errors = 0;
@@ -93,7 +93,7 @@ impl Delta {
 }
 
 fn find_slots(map: &SlotMap<'_>, rows: &[TrainingRow], slots: &mut Vec<u32>) {
-    let count = map.slots_per_position();
+    let count = map.set.features_per_position();
     slots.resize(rows.len() * count, 0);
     let chunks = slots.par_chunks_mut(count * CHUNK_ROWS).zip(rows.par_chunks(CHUNK_ROWS));
     chunks.for_each(|(slots, rows)| map.write(rows, slots));

@@ -150,7 +150,7 @@ impl Checkpoint {
         let (epochs, bytes) = bytes.split_first_chunk()?;
         let (errors, bytes) = bytes.split_at_checked(8 * u32::from_le_bytes(*epochs) as usize)?;
         let (visits, weights) = bytes.split_at_checked(4 * map.len())?;
-        let each = if part.round == Round::Vectors { map.vector_size() } else { 1 };
+        let each = if part.round == Round::Vectors { map.set.vector_size() } else { 1 };
         (weights.len() == visits.len() * each).then(|| Learned {
             errors: errors.as_chunks().0.iter().map(|&bytes| u64::from_le_bytes(bytes)).collect(),
             weights: weights.as_chunks().0.iter().map(|&bytes| i32::from_le_bytes(bytes)).collect(),

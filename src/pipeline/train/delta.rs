@@ -60,7 +60,7 @@ impl<'a> Weights<'a> {
     /// The source's form: each row sees the updates of the row before it.
     fn learn_in_turn(&mut self, rows: &[TrainingRow], ratio: f64, visits: u32) -> u64 {
         let Self { rule, map, weights, visits: counts, room: Room { slots, .. } } = self;
-        let count = map.slots_per_position();
+        let count = map.set.features_per_position();
         slots.resize(rows.len() * count, 0);
         map.write(rows, slots);
         let mut errors = 0;

@@ -124,7 +124,7 @@ impl Learner<'_> {
 
     /// The vectors of a group that the initial model has.
     fn inherited_vectors(&self, group: usize) -> Vec<i32> {
-        let size = self.map.vector_size();
+        let size = self.map.set.vector_size();
         let all: Vec<&[i8]> = self.initial.model.evaluation.vectors().chunks_exact(size).collect();
         let components = self.map.gather(&all[self.features(group)]).into_iter().flatten();
         components.map(|&component| i32::from(component) << FRACTION_BITS).collect()
@@ -150,7 +150,7 @@ impl Learner<'_> {
             Round::Vectors => {
                 let vectors = match self.initial.has_vectors {
                     true => self.inherited_vectors(self.group(part)),
-                    false => random_vectors(self.task.seed, self.group(part), &self.task.features, self.map),
+                    false => random_vectors(self.task.seed, self.group(part), self.map),
                 };
                 (vectors, unvisited())
             }
@@ -173,7 +173,7 @@ impl Learner<'_> {
             _ if self.initial.has_vectors => self.inherited_vectors(self.group(part)),
             _ => return None,
         };
-        Some(SlotVectors::new(self.map.vector_size(), &components))
+        Some(SlotVectors::new(self.map.set.vector_size(), &components))
     }
 
     /// A part that continues what it has learned.
@@ -195,7 +195,7 @@ impl Learner<'_> {
             map,
             weights: (0..self.task.features.phase_count()).map(of_phase).collect(),
             fraction_bits: config.fraction_bits,
-            vectors: SlotVectors::new(map.vector_size(), &weights),
+            vectors: SlotVectors::new(map.set.vector_size(), &weights),
             visits,
         })
     }
@@ -203,7 +203,7 @@ impl Learner<'_> {
     /// The components of vectors as the model will have them, in binary fractions: in whole units, and zero for slots that began at
     /// random and that no row has visited.
     fn shipped_vectors(&self, learned: &Learned) -> Vec<i32> {
-        let vectors = learned.weights.chunks_exact(self.map.vector_size()).zip(&learned.visits);
+        let vectors = learned.weights.chunks_exact(self.map.set.vector_size()).zip(&learned.visits);
         let shipped = vectors.flat_map(|(vector, &visits)| {
             let is_known = self.initial.has_vectors || 0 < visits;
             vector.iter().map(move |&component| if is_known { rounded(component) << FRACTION_BITS } else { 0 })
@@ -302,7 +302,7 @@ impl Learner<'_> {
         for group in plan.round(Round::Vectors).map(|part| &learned[&part.number]) {
             let components = self.shipped_vectors(group);
             let components: Vec<i8> = components.iter().map(|component| (component >> FRACTION_BITS) as i8).collect();
-            let by_slot: Vec<&[i8]> = components.chunks_exact(map.vector_size()).collect();
+            let by_slot: Vec<&[i8]> = components.chunks_exact(map.set.vector_size()).collect();
             vectors.extend(map.spread(&by_slot).flatten());
         }
         let set = Arc::clone(&self.task.features);
@@ -347,7 +347,7 @@ impl Lesson<'_> {
     fn learned(&self, errors: &[u64]) -> Learned {
         let (weights, visits) = match self {
             Self::Weights(weights) => (weights.weights.clone(), &weights.visits),
-            Self::Vectors(vectors) => (vectors.vectors.components(vectors.map.vector_size()), &vectors.visits),
+            Self::Vectors(vectors) => (vectors.vectors.components(vectors.map.set.vector_size()), &vectors.visits),
         };
         Learned { weights, visits: visits.clone(), errors: errors.to_vec() }
     }

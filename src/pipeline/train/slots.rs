@@ -2,13 +2,13 @@
 
 use super::rows::TrainingRow;
 use crate::engine::eval::features::map_features;
-use crate::engine::{KernelChoice, PatternSet};
+use crate::engine::{KernelChoice, Pattern, PatternSet};
 use std::ops::Range;
 
 /// The slots of a phase. Those of one pattern are neighbors, and so are their places in a row.
 #[derive(Debug)]
 pub(super) struct SlotMap<'a> {
-    set: &'a PatternSet,
+    pub(super) set: &'a PatternSet,
     pub(super) kernel: KernelChoice,
     slot_of_feature: Vec<u32>,
     feature_of_slot: Vec<u32>,
@@ -38,35 +38,18 @@ impl<'a> SlotMap<'a> {
                 slot_of_feature[feature] = slot_of_feature[canonical as usize];
             }
         }
-        let mut tables: Vec<SlotTable> = Vec::new();
-        let mut begin = 0;
-        for (pattern, _) in set.patterns().iter().enumerate() {
-            let end_feature = set.patterns().get(pattern + 1).map_or(set.feature_count(), |_| set.offset(pattern + 1));
-            let end = feature_of_slot.partition_point(|&feature| (feature as usize) < end_feature);
-            tables.push(SlotTable { slots: begin..end, places: set.places(pattern) });
-            begin = end;
-        }
+        let slot_at = |begin: usize| feature_of_slot.partition_point(|&feature| (feature as usize) < begin);
+        let table = |(index, pattern): (usize, &Pattern)| {
+            let (begin, count) = (set.offset(index), pattern.configuration_count());
+            SlotTable { slots: slot_at(begin)..slot_at(begin + count), places: set.places(index) }
+        };
+        let tables = set.patterns().iter().enumerate().map(table).collect();
         Self { set, kernel: KernelChoice::detect(), slot_of_feature, feature_of_slot, tables }
     }
 
     /// The number of slots.
     pub(super) fn len(&self) -> usize {
         self.feature_of_slot.len()
-    }
-
-    /// The number of slots that every position has.
-    pub(super) fn slots_per_position(&self) -> usize {
-        self.set.features_per_position()
-    }
-
-    /// The number of components of each slot's vector.
-    pub(super) fn vector_size(&self) -> usize {
-        self.set.vector_size()
-    }
-
-    /// The phase of a row.
-    pub(super) fn phase(&self, row: &TrainingRow) -> usize {
-        self.set.phase(row.position.empties())
     }
 
     /// Pattern and canonical configuration of each slot.

@@ -5,9 +5,9 @@
 use super::delta::value;
 use super::rows::TrainingRow;
 use super::slots::SlotMap;
+use crate::engine::Score;
 use crate::engine::eval::pairs::{FRACTION_BITS, Residual, SlotVectors};
-use crate::engine::{PatternSet, Score};
-use crate::random::{RandomStream, Stream, stream};
+use crate::random::{Stream, stream};
 use rayon::prelude::{ParallelIterator, ParallelSliceMut};
 
 /// Rows that are learned while the residuals of the next are found.
@@ -41,14 +41,14 @@ impl Vectors<'_> {
     /// Learns rows one after another; the sum of their errors before each update, in millidiscs.
     pub(super) fn learn(&mut self, rows: &[TrainingRow], ratio: f64) -> u64 {
         let Self { map, weights, fraction_bits, vectors, visits } = self;
-        let (weights, fraction_bits) = (&weights[..], *fraction_bits);
+        let (weights, fraction_bits, count) = (&weights[..], *fraction_bits, map.set.features_per_position());
         let prepare = |rows: &[TrainingRow], prepared: &mut Prepared| {
             let Prepared { slots, residuals } = prepared;
-            slots.resize(rows.len() * map.slots_per_position(), 0);
+            slots.resize(rows.len() * count, 0);
             map.write(rows, slots);
             residuals.clear();
-            residuals.extend(rows.iter().zip(slots.chunks_exact(map.slots_per_position())).map(|(row, slots)| {
-                let weights = &weights[map.phase(row)];
+            residuals.extend(rows.iter().zip(slots.chunks_exact(count)).map(|(row, slots)| {
+                let weights = &weights[map.set.phase(row.position.empties())];
                 let target = row.target - Score(value(slots, weights) >> fraction_bits);
                 let ratio = ratio * f64::from(row.weight) / f64::from(TrainingRow::WEIGHT_ONE);
                 Residual { target, ratio }
@@ -73,8 +73,9 @@ impl Vectors<'_> {
 
 /// Takes the products of pairs off the targets of rows, so that weights learn the rest.
 pub(super) fn subtract_pairs(map: &SlotMap<'_>, vectors: &SlotVectors, rows: &mut [TrainingRow]) {
+    let count = map.set.features_per_position();
     rows.par_chunks_mut(CHUNK_ROWS).for_each(|rows| {
-        let (mut slots, mut values) = (vec![0; rows.len() * map.slots_per_position()], vec![Score(0); rows.len()]);
+        let (mut slots, mut values) = (vec![0; rows.len() * count], vec![Score(0); rows.len()]);
         map.write(rows, &mut slots);
         vectors.values(map.kernel, &slots, &mut values);
         for (row, value) in rows.iter_mut().zip(values) {
@@ -84,16 +85,13 @@ pub(super) fn subtract_pairs(map: &SlotMap<'_>, vectors: &SlotVectors, rows: &mu
 }
 
 /// Vectors that have learned nothing, `[slot][component]`: from zero none would move.
-pub(super) fn random_vectors(seed: u64, group: usize, set: &PatternSet, map: &SlotMap<'_>) -> Vec<i32> {
+pub(super) fn random_vectors(seed: u64, group: usize, map: &SlotMap<'_>) -> Vec<i32> {
+    let most = START_MAX << FRACTION_BITS;
     let vectors = map.configurations().flat_map(|(pattern, index)| {
         let mut random = stream(seed, Stream::Vector(group as u32, pattern as u32, index as u32));
-        (0..set.vector_size()).map(move |_| random_component(&mut random))
+        // The sum of two uniform numbers, so that small ones are the likeliest.
+        let mut component = move || random.below(most as u32) as i32 + random.below(most as u32) as i32 - most;
+        (0..map.set.vector_size()).map(move |_| component())
     });
     vectors.collect()
-}
-
-/// The sum of two uniform numbers, so that small ones are the likeliest.
-fn random_component(random: &mut RandomStream) -> i32 {
-    let most = START_MAX << FRACTION_BITS;
-    random.below(most as u32) as i32 + random.below(most as u32) as i32 - most
 }
