@@ -49,37 +49,29 @@ impl Plan {
     /// The parts that a config asks for.
     pub(super) fn new(set: &PatternSet, config: &TrainConfig) -> Self {
         let count = set.phase_count();
-        let each = || (0..count).map(|phase| phase..phase + 1);
+        let each = |round| (0..count).map(move |phase| (round, phase..phase + 1));
         let grouped = if count == 1 || config.wide_overlap == 0 { 0 } else { count };
         let wide = (0..grouped).step_by(GROUP_PHASES).map(|begin| begin..count.min(begin + GROUP_PHASES));
-        let mut plan = Self { parts: Vec::new() };
-        plan.add(Round::Wide, wide, |middle, _| widened(phase_empties(set, middle), config.wide_overlap));
-        plan.add(Round::Phases, each(), |phase, _| widened(phase_empties(set, phase), config.overlap));
+        let mut rounds: Vec<(Round, Range<usize>)> = wide.map(|phases| (Round::Wide, phases)).collect();
+        rounds.extend(each(Round::Phases));
         if 0 < set.vector_size() {
             let group = |phase: &usize| set.group(set.phase_empties_max()[*phase]);
             let phases: Vec<usize> = (0..count).collect();
             let groups = phases.chunk_by(|left, right| group(left) == group(right));
-            let groups = groups.map(|phases| phases[0]..phases[0] + phases.len());
-            plan.add(Round::Vectors, groups, |_, phases| {
-                *phase_empties(set, phases.end - 1).start()..=*phase_empties(set, phases.start).end()
-            });
-            plan.add(Round::Refit, each(), |phase, _| widened(phase_empties(set, phase), config.overlap));
+            rounds.extend(groups.map(|phases| (Round::Vectors, phases[0]..phases[0] + phases.len())));
+            rounds.extend(each(Round::Refit));
         }
-        plan
-    }
-
-    /// Adds a part for each range of phases, with the rows that a function of their middle and of all of them names.
-    fn add(
-        &mut self,
-        round: Round,
-        phases: impl Iterator<Item = Range<usize>>,
-        empties: impl Fn(usize, &Range<usize>) -> RangeInclusive<u8>,
-    ) {
-        for phases in phases {
-            let mut part = Part { number: self.parts.len() as u32, round, phases, empties: 0..=0 };
-            part.empties = empties(part.middle(), &part.phases);
-            self.parts.push(part);
-        }
+        let part = |(number, (round, phases)): (u32, (Round, Range<usize>))| {
+            let mut part = Part { number, round, empties: phase_empties(set, phases.start), phases };
+            let middle = phase_empties(set, part.middle());
+            part.empties = match round {
+                Round::Wide => widened(middle, config.wide_overlap),
+                Round::Vectors => *phase_empties(set, part.phases.end - 1).start()..=*part.empties.end(),
+                Round::Phases | Round::Refit => widened(middle, config.overlap),
+            };
+            part
+        };
+        Self { parts: (0..).zip(rounds).map(part).collect() }
     }
 
     /// The parts of a round.
