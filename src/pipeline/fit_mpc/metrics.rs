@@ -143,7 +143,7 @@ impl Deep {
 pub(super) const RANGES: [[u8; 2]; 6] = [[0, 17], [18, 23], [24, 29], [30, 35], [36, 41], [42, 60]];
 
 /// The ranges for predictions of the end of the game: exact searches are guided from 12 empty squares on.
-pub(super) const END_RANGES: [[u8; 2]; 4] = [[12, 14], [15, 17], [18, 20], [21, 24]];
+const END_RANGES: [[u8; 2]; 4] = [[12, 14], [15, 17], [18, 20], [21, 24]];
 
 /// What is predicted from what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,10 +1,10 @@
 //! Fitting MPC statistics from beginning to end.
 
-use super::choice::{Costs, Fits, choose, source_shallow};
+use super::choice::{Fits, choose, source_shallow};
 use super::compare::{Searches, some_positions};
 use super::held_out::held_out;
 use super::line::{fit_pair, table_of};
-use super::metrics::{Deep, DepthFit, END_RANGES, FitMpcMetrics, HeldOut, Pair};
+use super::metrics::{Deep, DepthFit, FitMpcMetrics, HeldOut, Pair};
 use super::parts::sample_parts;
 use super::recipe::step;
 use super::sample::Sample;
@@ -105,8 +105,7 @@ fn fit_line(task: FitMpcTask<'_>, samples: Vec<Sample>, context: Context<'_>) ->
     let first = table_of(&first_choice(&fits))?;
     let positions = &some_positions(task, &samples);
     let by_depth = Searches { task, table: &first, positions, context }.costs()?;
-    let costs = Costs { by_depth, to_end: end_costs(&samples) };
-    let chosen = choose(&samples, &fits, &costs, task.config.level(), context)?;
+    let chosen = choose(&samples, &fits, &by_depth, task.config.level(), context)?;
     let held_out = held_out(&samples, task.seed, &chosen, context)?;
     Ok((chosen, held_out, samples))
 }
@@ -139,16 +138,6 @@ fn first_choice(fits: &Fits) -> Vec<DepthFit> {
         Deep::End => false,
     };
     fits.iter().filter(|(pair, _)| is_first(pair)).flat_map(|(_, fits)| fits.iter().cloned()).collect()
-}
-
-/// Mean nodes of exact searches in each range.
-fn end_costs(samples: &[Sample]) -> Vec<u64> {
-    let mean = |[min, max]: [u8; 2]| {
-        let samples = samples.iter().filter(|sample| (min..=max).contains(&sample.position.empties()));
-        let nodes: Vec<u64> = samples.filter_map(|sample| sample.end.map(|end| end.nodes)).collect();
-        nodes.iter().sum::<u64>() / nodes.len().max(1) as u64
-    };
-    END_RANGES.into_iter().map(mean).collect()
 }
 
 /// The samples of all parts, those that the output folder holds already and the others searched now.
