@@ -57,10 +57,8 @@ impl Learner<'_> {
     /// of its vectors.
     pub(super) fn run(&self) -> Result<(Model, [Vec<EpochLoss>; 2]), StageError> {
         let learned = self.learn_parts(self.plan.parts.iter().collect(), BTreeMap::new())?;
-        let unit = f64::from(1_u32 << self.task.config.fraction_bits);
-        let losses = self.losses(self.plan.last_round(), &learned, unit);
-        let vector_losses = self.losses(self.plan.round(Round::Vectors), &learned, 1.0);
-        Ok((self.model(&learned), [losses, vector_losses]))
+        let rounds = [self.plan.last_round().next(), self.plan.round(Round::Vectors).next()];
+        Ok((self.model(&learned), rounds.map(|first| self.losses(first, &learned))))
     }
 
     /// Trains some parts as [`Learner::run`] does: what each has learned, by its number, beside what was `learned` before. That
@@ -213,11 +211,8 @@ impl Learner<'_> {
 
     /// Learns the rows of a part as often as there are epochs.
     fn learn(&self, part: &Part, needed: &BTreeMap<u32, Learned>) -> Result<Learned, StageError> {
-        assert!(
-            part.empties.clone().all(|empties| self.rows.keeps(empties)),
-            "the rows of part {} were read",
-            part.number
-        );
+        let all_are_read = part.empties.clone().all(|empties| self.rows.keeps(empties));
+        assert!(all_are_read, "the rows of part {} were read", part.number);
         let count = self.rows.row_count(&part.empties);
         let found = self.checkpoint.as_ref().map(|checkpoint| checkpoint.read(part, self.map)).transpose()?.flatten();
         let mut learned = found.unwrap_or_else(|| self.begin(part, needed));
@@ -309,20 +304,16 @@ impl Learner<'_> {
         Model::draft(Evaluation::with_vectors(set, weights, vectors).expect("mirrors share a slot"), visits)
     }
 
-    /// The mean error of each epoch over the rows of all parts of a round, before each row's update; a millidisc has
-    /// `units` of theirs.
-    fn losses<'p>(
-        &self,
-        parts: impl Iterator<Item = &'p Part> + Clone,
-        learned: &BTreeMap<u32, Learned>,
-        units: f64,
-    ) -> Vec<EpochLoss> {
-        let epochs = parts.clone().next().map_or(0, |part| self.task.config.epochs_of(part.round));
-        let rows: u64 = parts.clone().map(|part| self.rows.row_count(&part.empties)).sum();
-        let errors =
-            |epoch: usize| parts.clone().map(|part| u128::from(learned[&part.number].errors[epoch])).sum::<u128>();
+    /// The mean error of each epoch over the rows of all parts of the round of a part, before each row's update.
+    fn losses(&self, part: Option<&Part>, learned: &BTreeMap<u32, Learned>) -> Vec<EpochLoss> {
+        let Some(round) = part.map(|part| part.round) else { return Vec::new() };
+        let (config, parts) = (self.task.config, || self.plan.round(round));
+        // A millidisc has this many units of the errors.
+        let units = if round == Round::Vectors { 1.0 } else { f64::from(1_u32 << config.fraction_bits) };
+        let rows: u64 = parts().map(|part| self.rows.row_count(&part.empties)).sum();
+        let errors = |epoch: usize| parts().map(|part| u128::from(learned[&part.number].errors[epoch])).sum::<u128>();
         let mean = |epoch| errors(epoch) as f64 / Score::in_millidiscs(units) / rows.max(1) as f64;
-        (0..epochs as usize).map(|epoch| EpochLoss { mae: mean(epoch) }).collect()
+        (0..config.epochs_of(round) as usize).map(|epoch| EpochLoss { mae: mean(epoch) }).collect()
     }
 }
 

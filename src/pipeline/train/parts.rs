@@ -75,12 +75,12 @@ impl Plan {
     }
 
     /// The parts of a round.
-    pub(super) fn round(&self, round: Round) -> impl Iterator<Item = &Part> + Clone {
+    pub(super) fn round(&self, round: Round) -> impl Iterator<Item = &Part> {
         self.parts.iter().filter(move |part| part.round == round)
     }
 
     /// The parts that make the weights of the model, one for each phase.
-    pub(super) fn last_round(&self) -> impl Iterator<Item = &Part> + Clone {
+    pub(super) fn last_round(&self) -> impl Iterator<Item = &Part> {
         self.round(self.parts.last().map_or(Round::Phases, |part| part.round))
     }
 
