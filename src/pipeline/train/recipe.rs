@@ -99,10 +99,7 @@ impl Initial {
             weights.extend_from_slice(&parent.evaluation.weights()[begin..][..set.feature_count()]);
             visits.extend_from_slice(&parent.visits[begin..][..set.feature_count()]);
         }
-        let vectors = match theirs.vectors() == set.vectors() {
-            true => parent.evaluation.vectors().to_vec(),
-            false => vec![0; set.component_count()],
-        };
+        let vectors = if has_vectors { parent.evaluation.vectors().to_vec() } else { vec![0; set.component_count()] };
         if theirs.weight_max() != set.weight_max() {
             // A parent without vectors may have larger weights than fit beside vectors.
             let most = set.weight_max();
