@@ -15,6 +15,9 @@ const PRIOR_ELO: f64 = 1000.0;
 /// Elo for a factor e of the odds: 400 / ln 10.
 const ELO_PER_NATURAL: f64 = 400.0 / std::f64::consts::LN_10;
 
+/// The inverse of the prior's variance, in natural units.
+const PRIOR_PRECISION: f64 = (ELO_PER_NATURAL / PRIOR_ELO) * (ELO_PER_NATURAL / PRIOR_ELO);
+
 /// Limit on Newton steps. About ten are needed, each halved until it does not overshoot.
 const STEPS_MAX: u32 = 100;
 
@@ -131,20 +134,16 @@ fn log_posterior(evidence: &[Evidence], ratings: &[f64]) -> f64 {
         let ln_share = |difference: f64| -libm::log1p(libm::exp(-difference.abs())) + difference.min(0.0);
         of.weight * (of.points * ln_share(difference) + (1.0 - of.points) * ln_share(-difference))
     });
-    let prior = ratings.iter().map(|rating| -rating * rating * prior_precision() / 2.0);
+    let prior = ratings.iter().map(|rating| -rating * rating * PRIOR_PRECISION / 2.0);
     matches.sum::<f64>() + prior.sum::<f64>()
-}
-
-fn prior_precision() -> f64 {
-    (ELO_PER_NATURAL / PRIOR_ELO) * (ELO_PER_NATURAL / PRIOR_ELO)
 }
 
 /// The gradient of the log-posterior, and its curvature (the negated second derivatives), row by row.
 fn derivatives(evidence: &[Evidence], ratings: &[f64]) -> (Vec<f64>, Vec<Vec<f64>>) {
     let count = ratings.len();
-    let mut gradient: Vec<f64> = ratings.iter().map(|rating| -rating * prior_precision()).collect();
+    let mut gradient: Vec<f64> = ratings.iter().map(|rating| -rating * PRIOR_PRECISION).collect();
     let mut curvature = vec![vec![0.0; count]; count];
-    (0..count).for_each(|place| curvature[place][place] = prior_precision());
+    (0..count).for_each(|place| curvature[place][place] = PRIOR_PRECISION);
     for of in evidence {
         let share = 1.0 / (1.0 + libm::exp(-difference(of, ratings)));
         let slope = of.weight * (of.points - share);
