@@ -35,13 +35,11 @@ fn returns(lambda: &Lambda, tempo: f64, rows: &[(Position, PositionRow)]) -> Vec
             None => result(row).map(millidiscs),
             Some(next) => sign(*position, row, next).and_then(|sign| returns[index + 1].map(|value: f64| sign * value)),
         };
-        returns[index] = row.score.map(millidiscs).map(|score| match future {
-            Some(future) => {
-                let lambda = lambda.at(row.empties);
-                (1.0 - lambda) * score + lambda * future
-            }
-            None => score,
-        });
+        let mixed = |score: f64, future: f64| {
+            let lambda = lambda.at(row.empties);
+            (1.0 - lambda) * score + lambda * future
+        };
+        returns[index] = row.score.map(millidiscs).map(|score| future.map_or(score, |future| mixed(score, future)));
     }
     let tempo = |row: &PositionRow| if row.exact == Some(true) { 0.0 } else { tempo };
     let rounded = |(value, (_, row)): (Option<f64>, &(Position, PositionRow))| {
