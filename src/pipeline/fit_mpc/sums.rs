@@ -84,15 +84,13 @@ const GROWTH_MAX: f64 = 0.5;
 impl Deviation {
     /// That of a line through points of |shallow| and |rest|.
     pub(super) fn of(sums: &PointSums) -> Self {
-        let mean = sums.y as f64 / sums.count.max(1) as f64;
-        let growth = slope(sums).unwrap_or(0.0).min(GROWTH_MAX);
-        let at_zero = mean - growth * sums.x as f64 / sums.count.max(1) as f64;
-        let (at_zero, growth) = if at_zero < SIGMA_SHARE_MIN * mean {
-            let shallow = (sums.x as f64 / sums.count.max(1) as f64).max(1.0);
-            (SIGMA_SHARE_MIN * mean, (1.0 - SIGMA_SHARE_MIN) * mean / shallow)
-        } else {
-            (at_zero, growth)
-        };
+        let (x, count) = (sums.x as f64, sums.count.max(1) as f64);
+        let mean = sums.y as f64 / count;
+        let mut growth = slope(sums).unwrap_or(0.0).min(GROWTH_MAX);
+        let mut at_zero = mean - growth * x / count;
+        if at_zero < SIGMA_SHARE_MIN * mean {
+            (at_zero, growth) = (SIGMA_SHARE_MIN * mean, (1.0 - SIGMA_SHARE_MIN) * mean / (x / count).max(1.0));
+        }
         Self {
             sigma: Score((at_zero * DEVIATION_OF_MEAN).round() as i32),
             growth: rounded(growth.min(GROWTH_MAX) * DEVIATION_OF_MEAN, SLOPE_DIGITS),
