@@ -5,7 +5,7 @@ use super::blocks::Blocks;
 use super::checkpoint::Checkpoint;
 use super::delta::Weights;
 use super::order::{Order, Shuffle};
-use super::parts::{Learned, Part, Plan};
+use super::parts::{Learned, LearnedParts, Part, Plan};
 use super::recipe::Initial;
 use super::rows::TrainingRow;
 use super::slots::SlotMap;
@@ -17,7 +17,6 @@ use crate::engine::{Evaluation, Score};
 use crate::pipeline::{Context, StageError};
 use rayon::ScopeFifo;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -40,8 +39,7 @@ pub(super) struct Learner<'a> {
 
 /// Some parts while they are learned.
 struct Work<'p> {
-    /// What each part has learned, by its number.
-    learned: BTreeMap<u32, Learned>,
+    learned: LearnedParts,
     waiting: Vec<&'p Part>,
     error: Option<StageError>,
 }
@@ -56,7 +54,7 @@ impl Learner<'_> {
     /// Trains all parts, on the threads of the current pool: the new model, and the mean error of each epoch of its weights and
     /// of its vectors.
     pub(super) fn run(&self) -> Result<(Model, [Vec<EpochLoss>; 2]), StageError> {
-        let learned = self.learn_parts(self.plan.parts.iter().collect(), BTreeMap::new())?;
+        let learned = self.learn_parts(self.plan.parts.iter().collect(), LearnedParts::new())?;
         let rounds = [self.plan.last_round().next(), self.plan.round(Round::Vectors).next()];
         Ok((self.model(&learned), rounds.map(|first| self.losses(first, &learned))))
     }
@@ -67,11 +65,7 @@ impl Learner<'_> {
     /// # Errors
     ///
     /// The first error of a part; those that have not begun by then are dropped.
-    pub(super) fn learn_parts(
-        &self,
-        parts: Vec<&Part>,
-        learned: BTreeMap<u32, Learned>,
-    ) -> Result<BTreeMap<u32, Learned>, StageError> {
+    pub(super) fn learn_parts(&self, parts: Vec<&Part>, learned: LearnedParts) -> Result<LearnedParts, StageError> {
         let work = Mutex::new(Work { learned, waiting: parts, error: None });
         rayon::scope_fifo(|scope| self.begin_ready(&work, scope));
         let Work { learned, error, .. } = work.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -135,7 +129,7 @@ impl Learner<'_> {
     }
 
     /// What a part has learned before its first row.
-    fn begin(&self, part: &Part, needed: &BTreeMap<u32, Learned>) -> Learned {
+    fn begin(&self, part: &Part, needed: &LearnedParts) -> Learned {
         let of_phase = |round| self.plan.of_phase(round, part.phases.start).and_then(|part| needed.get(&part.number));
         let unvisited = || vec![0; self.map.len()];
         let inherited = || self.inherited_weights(part.middle());
@@ -161,7 +155,7 @@ impl Learner<'_> {
     }
 
     /// The vectors beside which a part learns weights.
-    fn frozen_vectors(&self, part: &Part, needed: &BTreeMap<u32, Learned>) -> Option<SlotVectors> {
+    fn frozen_vectors(&self, part: &Part, needed: &LearnedParts) -> Option<SlotVectors> {
         let components = match part.round {
             Round::Vectors => return None,
             Round::Refit => {
@@ -175,13 +169,8 @@ impl Learner<'_> {
     }
 
     /// A part that continues what it has learned.
-    fn lesson(
-        &self,
-        part: &Part,
-        needed: &BTreeMap<u32, Learned>,
-        Learned { weights, visits, .. }: Learned,
-    ) -> Lesson<'_> {
-        let (config, map) = (self.task.config, self.map);
+    fn lesson(&self, part: &Part, needed: &LearnedParts, learned: Learned) -> Lesson<'_> {
+        let (config, map, Learned { weights, visits, .. }) = (self.task.config, self.map, learned);
         if part.round != Round::Vectors {
             return Lesson::Weights(Weights::new(config, map, weights, visits));
         }
@@ -210,7 +199,7 @@ impl Learner<'_> {
     }
 
     /// Learns the rows of a part as often as there are epochs.
-    fn learn(&self, part: &Part, needed: &BTreeMap<u32, Learned>) -> Result<Learned, StageError> {
+    fn learn(&self, part: &Part, needed: &LearnedParts) -> Result<Learned, StageError> {
         let all_are_read = part.empties.clone().all(|empties| self.rows.keeps(empties));
         assert!(all_are_read, "the rows of part {} were read", part.number);
         let count = self.rows.row_count(&part.empties);
@@ -282,7 +271,7 @@ impl Learner<'_> {
     }
 
     /// The model of learned parts: weights rounded to multiples of the quantum, halves away from zero.
-    fn model(&self, learned: &BTreeMap<u32, Learned>) -> Model {
+    fn model(&self, learned: &LearnedParts) -> Model {
         let (plan, map) = (self.plan, self.map);
         let quantum = self.task.config.quantum;
         let unit = f64::from(quantum << self.task.config.fraction_bits);
@@ -305,7 +294,7 @@ impl Learner<'_> {
     }
 
     /// The mean error of each epoch over the rows of all parts of the round of a part, before each row's update.
-    fn losses(&self, part: Option<&Part>, learned: &BTreeMap<u32, Learned>) -> Vec<EpochLoss> {
+    fn losses(&self, part: Option<&Part>, learned: &LearnedParts) -> Vec<EpochLoss> {
         let Some(round) = part.map(|part| part.round) else { return Vec::new() };
         let (config, parts) = (self.task.config, || self.plan.round(round));
         // A millidisc has this many units of the errors.

@@ -3,6 +3,7 @@
 
 use super::task::{Round, TrainConfig};
 use crate::engine::{EMPTIES_MAX, PatternSet};
+use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
 
 /// Neighboring phases that begin from one wide part.
@@ -37,6 +38,9 @@ pub(super) struct Learned {
     /// The sum of the errors of each epoch that is done, in units; in millidiscs beside vectors that are learned.
     pub(super) errors: Vec<u64>,
 }
+
+/// What each of some parts has learned, by its number.
+pub(super) type LearnedParts = BTreeMap<u32, Learned>;
 
 /// The parts of a training.
 #[derive(Debug)]

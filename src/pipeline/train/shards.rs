@@ -3,7 +3,7 @@
 
 use super::checkpoint::Checkpoint;
 use super::learner::Learner;
-use super::parts::{Learned, Part, Plan};
+use super::parts::{Learned, LearnedParts, Part, Plan};
 use super::recipe::{Initial, open_datasets, step};
 use super::rows::read_some_rows;
 use super::slots::SlotMap;
@@ -16,7 +16,6 @@ use crate::pipeline::parts::{MadeAgain, PartsProgress, PartsReport, Shards};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::{Context, StageError};
 use crate::random::{Stream, number_below};
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// The parts of a training, round after round; once a round is finished, the parts of the next can be learned in any order. Those
@@ -168,8 +167,8 @@ impl<'a> TrainShards<'a> {
     }
 
     /// What parts need, except what is among them.
-    fn needed_by(&self, parts: &[&Part]) -> Result<BTreeMap<u32, Learned>, StageError> {
-        let mut learned = BTreeMap::new();
+    fn needed_by(&self, parts: &[&Part]) -> Result<LearnedParts, StageError> {
+        let mut learned = LearnedParts::new();
         for part in parts {
             for needed in self.plan.needs(part) {
                 if parts.contains(&needed) || learned.contains_key(&needed.number) {
@@ -192,7 +191,7 @@ impl<'a> TrainShards<'a> {
         parts: &[&Part],
         checkpoint: Option<Checkpoint>,
         context: Context<'_>,
-    ) -> Result<(u64, BTreeMap<u32, Learned>), StageError> {
+    ) -> Result<(u64, LearnedParts), StageError> {
         // They are kept in memory from here on: another process may publish the model and remove them.
         let needed = self.needed_by(parts)?;
         let Self { task, plan, map, .. } = self;
