@@ -7,7 +7,7 @@
 
 use super::elo::INTERVAL;
 use super::pairs::{PairCounts, PairMoments};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The standard deviation of the prior around the anchor, in Elo: wide enough that it weighs less than one pair.
 const PRIOR_ELO: f64 = 1000.0;
@@ -58,15 +58,13 @@ pub fn ladder<P: Copy + Ord>(matches: &[Match<P>], anchor: P) -> BTreeMap<P, Rat
     let joined = joined_to(matches, anchor);
     let unknowns: Vec<P> = joined.iter().copied().filter(|&player| player != anchor).collect();
     let place = |player: P| unknowns.binary_search(&player).ok();
-    let played = matches.iter().filter(|played| joined.binary_search(&played.first).is_ok());
-    let evidence: Vec<Evidence> = played
-        .filter(|played| played.first != played.second)
-        .map(|played| {
-            let PairMoments { count, points, padded_points, padded_variance } = PairMoments::new(played.pairs);
-            let weight = count * padded_points * (1.0 - padded_points) / padded_variance;
-            Evidence { players: [place(played.first), place(played.second)], weight, points }
-        })
-        .collect();
+    let played = matches.iter().filter(|played| joined.contains(&played.first) && played.first != played.second);
+    let evidence = played.map(|played| {
+        let PairMoments { count, points, padded_points, padded_variance } = PairMoments::new(played.pairs);
+        let weight = count * padded_points * (1.0 - padded_points) / padded_variance;
+        Evidence { players: [place(played.first), place(played.second)], weight, points }
+    });
+    let evidence: Vec<Evidence> = evidence.collect();
     let (ratings, errors) = fit(&evidence, unknowns.len());
     let rating = |(rating, error): (f64, f64)| Rating {
         elo: rating * ELO_PER_NATURAL,
@@ -78,18 +76,16 @@ pub fn ladder<P: Copy + Ord>(matches: &[Match<P>], anchor: P) -> BTreeMap<P, Rat
 }
 
 /// The anchor and all players that matches connect to it, ascending.
-fn joined_to<P: Copy + Ord>(matches: &[Match<P>], anchor: P) -> Vec<P> {
-    let mut joined = vec![anchor];
+fn joined_to<P: Copy + Ord>(matches: &[Match<P>], anchor: P) -> BTreeSet<P> {
+    let mut joined = BTreeSet::from([anchor]);
     loop {
         let count = joined.len();
-        for played in matches.iter().filter(|played| played.pairs != [0; 5]) {
-            let [first, second] = [played.first, played.second].map(|player| joined.contains(&player));
-            if first != second {
-                joined.push(if first { played.second } else { played.first });
+        for &Match { first, second, .. } in matches.iter().filter(|played| played.pairs != [0; 5]) {
+            if joined.contains(&first) || joined.contains(&second) {
+                joined.extend([first, second]);
             }
         }
         if joined.len() == count {
-            joined.sort_unstable();
             return joined;
         }
     }
