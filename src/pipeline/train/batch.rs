@@ -32,18 +32,13 @@ impl Weights<'_> {
     ///
     /// A weight that many rows visit moves by what `trust` of them would move it on average: all weights of a position together
     /// then correct its error at most once, unless the ratio alone is too large for that.
-    pub(super) fn learn_batches<'r>(
-        &mut self,
-        batches: impl Iterator<Item = &'r [TrainingRow]>,
-        ratio: f64,
-        visits: u32,
-    ) -> u64 {
+    pub(super) fn learn_batches(&mut self, rows: &[TrainingRow], ratio: f64, visits: u32) -> u64 {
         let Self { rule, map, weights, visits: counts, room: Room { slots, next_slots, updates, sums } } = self;
         let slots_per_position = map.set.features_per_position();
         let trust = ((1.0 / (ratio * slots_per_position as f64)) as i64).max(1);
         sums.resize(weights.len(), 0);
         let mut errors = 0;
-        let mut batches = batches.peekable();
+        let mut batches = rows.chunks(rule.batch).peekable();
         find_slots(map, batches.peek().copied().unwrap_or_default(), slots);
         while let Some(rows) = batches.next() {
             errors += rule.find_updates(slots, rows, weights, ratio, updates);

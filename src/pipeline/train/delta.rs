@@ -15,7 +15,7 @@ const CHUNK_ROWS: usize = 128;
 pub(super) struct Delta {
     pub(super) clip: i32,
     fraction_bits: u8,
-    batch: usize,
+    pub(super) batch: usize,
 }
 
 /// The weights of a part, and what changes them.
@@ -54,7 +54,7 @@ impl<'a> Weights<'a> {
         if self.rule.batch == 1 {
             return rows.chunks(CHUNK_ROWS).map(|rows| self.learn_in_turn(rows, ratio, visits)).sum();
         }
-        self.learn_batches(rows.chunks(self.rule.batch), ratio, visits)
+        self.learn_batches(rows, ratio, visits)
     }
 
     /// The source's form: each row sees the updates of the row before it.
