@@ -75,13 +75,9 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
     Ok(FitMpcReport { skipped: false, id, content, metrics })
 }
 
-type Fitted = (Vec<DepthFit>, Vec<HeldOut>, Vec<Sample>);
+type Fitted = Result<(Vec<DepthFit>, Vec<HeldOut>, Vec<Sample>), StageError>;
 
-fn fit_source(
-    task: FitMpcTask<'_>,
-    parts: Option<&Parts<'_, FitMpcTask<'_>>>,
-    context: Context<'_>,
-) -> Result<Fitted, StageError> {
+fn fit_source(task: FitMpcTask<'_>, parts: Option<&Parts<'_, FitMpcTask<'_>>>, context: Context<'_>) -> Fitted {
     if let Some(parts) = parts {
         // Parts of another recipe stay.
         parts.sort(&parts.ranges(), |_, _| (), context)?;
@@ -100,7 +96,7 @@ fn fit_source(
     Ok((fits, Vec::new(), samples))
 }
 
-fn fit_line(task: FitMpcTask<'_>, samples: Vec<Sample>, context: Context<'_>) -> Result<Fitted, StageError> {
+fn fit_line(task: FitMpcTask<'_>, samples: Vec<Sample>, context: Context<'_>) -> Fitted {
     let fits = fit_pairs(&samples, task.config.depth_max, context)?;
     let first = table_of(&first_choice(&fits))?;
     let positions = &some_positions(task, &samples);
