@@ -139,13 +139,8 @@ impl Learner<'_> {
                 let weights = of_phase(Round::Wide).map_or_else(inherited, |wide| wide.weights.clone());
                 (weights, self.map.gather(&self.initial.model.visits[self.features(part.middle())]))
             }
-            Round::Vectors => {
-                let vectors = match self.initial.has_vectors {
-                    true => self.inherited_vectors(self.group(part)),
-                    false => random_vectors(self.task.seed, self.group(part), self.map),
-                };
-                (vectors, unvisited())
-            }
+            Round::Vectors if self.initial.has_vectors => (self.inherited_vectors(self.group(part)), unvisited()),
+            Round::Vectors => (random_vectors(self.task.seed, self.group(part), self.map), unvisited()),
             Round::Refit => {
                 let phase = of_phase(Round::Phases).expect("it needs the part of its phase");
                 (phase.weights.clone(), phase.visits.clone())
