@@ -8,7 +8,7 @@ use super::task::FOLDS;
 use crate::engine::{Discs, LEVELS, MpcEntry, Score};
 use crate::pipeline::{Context, StageError};
 use crate::random::{Stream, belongs};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A group of predictions: its name, and whether it holds one of the end of the game, from this number of empty squares and from a shallow
 /// value of this size in whole discs.
@@ -65,14 +65,11 @@ pub(super) fn held_out(
     table: &[DepthFit],
     context: Context<'_>,
 ) -> Result<Vec<HeldOut>, StageError> {
-    let folds: Vec<u32> = samples.iter().map(|sample| fold_of(seed, sample.game)).collect();
+    let folds: BTreeMap<u64, u32> = samples.iter().map(|sample| (sample.game, fold_of(seed, sample.game))).collect();
     let mut counts: [Counts; GROUPS.len()] = Default::default();
     for fold in 0..FOLDS {
-        let of_fold = |is_held_out: bool| -> Vec<&Sample> {
-            let of_samples = samples.iter().zip(&folds).filter(|(_, of)| (**of == fold) == is_held_out);
-            of_samples.map(|(sample, _)| sample).collect()
-        };
-        let (tried, others) = (of_fold(true), of_fold(false));
+        let is_held_out = |sample: &&Sample| folds[&sample.game] == fold;
+        let (tried, others): (Vec<&Sample>, Vec<&Sample>) = samples.iter().partition(is_held_out);
         for pair in table.iter().map(DepthFit::pair).collect::<BTreeSet<Pair>>() {
             context.check()?;
             let fits = fit_pair(&others, pair);
