@@ -54,11 +54,8 @@ pub(super) fn fit_pair(samples: &[&Sample], pair: Pair) -> Vec<DepthFit> {
     };
     let shapes: Vec<(DepthFit, Tails)> = ranges.iter().zip(&sums).map(shape).collect();
     let mut all_tails = Tails::default();
-    for ((_, tails), own) in shapes.iter().zip(&sums) {
-        if SAMPLES_MIN <= own.count {
-            all_tails.merge(tails);
-        }
-    }
+    let of_own_samples = shapes.iter().zip(&sums).filter(|(_, own)| SAMPLES_MIN <= own.count);
+    of_own_samples.for_each(|((_, tails), _)| all_tails.merge(tails));
     let with_quantiles = shapes.into_iter().map(|(fit, tails)| {
         let mut least = 0.0_f64;
         let quantiles = LEVELS.map(|level| {
