@@ -4,7 +4,7 @@
 use crate::artifact::ArtifactError;
 use crate::artifact::scratch::ScratchFile;
 use crate::engine::{EMPTIES_MAX, Position};
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 use std::path::PathBuf;
 
 /// Rows per block; a place in a block fits 16 bits.
@@ -120,8 +120,7 @@ impl<R: BlockRow> Blocks<R> {
 
     /// The number of rows of a block with a number of empty squares in a range.
     pub fn count(&self, block: usize, empties: &RangeInclusive<u8>) -> usize {
-        let (begin, end) = self.places(block, empties);
-        end - begin
+        self.places(block, empties).len()
     }
 
     /// The number of rows with a number of empty squares in a range.
@@ -141,21 +140,20 @@ impl<R: BlockRow> Blocks<R> {
 
     /// Appends the rows of a block with a number of empty squares in a range, fewest first.
     pub fn read(&self, block: usize, empties: &RangeInclusive<u8>, rows: &mut Vec<R>) -> Result<(), ArtifactError> {
-        let (begin, end) = self.places(block, empties);
+        let wanted = self.places(block, empties);
         let Some((scratch, places)) = &self.scratch else {
-            rows.extend_from_slice(&self.rows[block][begin..end]);
+            rows.extend_from_slice(&self.rows[block][wanted]);
             return Ok(());
         };
-        let mut bytes = vec![0; (end - begin) * R::SIZE];
-        scratch.read(places[block] + (begin * R::SIZE) as u64, &mut bytes)?;
+        let mut bytes = vec![0; wanted.len() * R::SIZE];
+        scratch.read(places[block] + (wanted.start * R::SIZE) as u64, &mut bytes)?;
         rows.extend(bytes.chunks_exact(R::SIZE).map(R::read));
         Ok(())
     }
 
-    fn places(&self, block: usize, empties: &RangeInclusive<u8>) -> (usize, usize) {
-        let begins = &self.begins[block];
-        let (begin, end) = (begins[usize::from(*empties.start())], begins[usize::from(*empties.end()) + 1]);
-        (begin as usize, end as usize)
+    fn places(&self, block: usize, empties: &RangeInclusive<u8>) -> Range<usize> {
+        let begin_of = |empties: u8| self.begins[block][usize::from(empties)] as usize;
+        begin_of(*empties.start())..begin_of(*empties.end() + 1)
     }
 }
 
