@@ -62,20 +62,18 @@ impl Sums {
 #[derive(Clone, Debug)]
 pub(super) struct Judgment {
     sums: Vec<[[Sums; SCORE_CLASSES.len()]; LABELS]>, // [empties][label][class]
-    /// The features of the rows, each as often as it occurs, and how many of them training has visited.
-    features: u64,
+    /// How many of the features of the rows, each as often as it occurs, training has visited.
     visited: u64,
 }
 
 impl Judgment {
     fn new() -> Self {
-        Self { sums: vec![Default::default(); EMPTIES_MAX as usize + 1], features: 0, visited: 0 }
+        Self { sums: vec![Default::default(); EMPTIES_MAX as usize + 1], visited: 0 }
     }
 
     fn merge(mut self, other: &Self) -> Self {
         let theirs = other.sums.iter().flatten().flatten();
         self.sums.iter_mut().flatten().flatten().zip(theirs).for_each(|(ours, theirs)| ours.merge(theirs));
-        self.features += other.features;
         self.visited += other.visited;
         self
     }
@@ -111,12 +109,14 @@ impl Judgment {
 
     /// How much of the rows the training of the model has seen that judged them.
     pub(super) fn coverage(&self, model: &Model) -> Coverage {
-        let canonical = model.evaluation.set().canonical();
+        let (set, canonical) = (model.evaluation.set(), model.evaluation.set().canonical());
+        // Every row has a target.
+        let rows = Sums::of_all(self.sums.iter().flat_map(|[by_target, ..]| by_target)).points.count;
         let is_own = |place: usize| canonical[place % canonical.len()] as usize == place % canonical.len();
         let weights = (0..model.visits.len()).filter(|&place| is_own(place));
         let unvisited = weights.clone().filter(|&place| model.visits[place] == 0).count();
         Coverage {
-            seen: self.visited as f64 / self.features.max(1) as f64,
+            seen: self.visited as f64 / (rows * set.features_per_position() as u64).max(1) as f64,
             weights: weights.count() as u64,
             unvisited: unvisited as u64,
         }
@@ -166,7 +166,6 @@ fn judge_rows<R: BlockRow + Into<JudgedRow>>(
                     let visits = &visits[set.phase(empties) * set.feature_count()..][..set.feature_count()];
                     let is_visited = |&&feature: &&u32| 0 < visits[feature as usize];
                     judgment.visited += features.iter().filter(is_visited).count() as u64;
-                    judgment.features += count as u64;
                 }
             }
         }
