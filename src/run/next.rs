@@ -21,17 +21,6 @@ pub enum Generations {
     More(u32),
 }
 
-impl Generations {
-    /// The last of them, where the config names one and the next generation is another.
-    pub const fn last(self, configured: u32, next: u32) -> u32 {
-        match self {
-            Self::Configured => configured,
-            Self::Last(last) => last,
-            Self::More(more) => (next - 1).saturating_add(more),
-        }
-    }
-}
-
 impl std::str::FromStr for Generations {
     type Err = String;
 
@@ -146,7 +135,12 @@ impl Lineage<'_> {
 
     /// The last generation of a call of which `next` is the first.
     pub fn last(&self, generations: Generations, begun: u32, next: u32) -> u32 {
-        generations.last(self.config.config.run.generations.max(begun), next).min(GENERATIONS_MAX)
+        let last = match generations {
+            Generations::Configured => self.config.config.run.generations.max(begun),
+            Generations::Last(last) => last,
+            Generations::More(more) => (next - 1).saturating_add(more),
+        };
+        last.min(GENERATIONS_MAX)
     }
 
     /// The next generation, unless a finished stage was made from other inputs.
