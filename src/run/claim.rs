@@ -4,7 +4,7 @@ use super::folders::recipe_of;
 use crate::artifact::dataset::folder::{part_indices, part_path};
 use crate::artifact::dataset::foreign::first_foreign;
 use crate::artifact::publish::{exists, is_folder, is_link, remove_file, remove_folder};
-use crate::artifact::{ArtifactError, ContentHash, FolderLock, Manifest, POSITIONS};
+use crate::artifact::{ArtifactError, FolderLock, Manifest, POSITIONS};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::stage_task::{StageTask, TaskDataset};
 use crate::pipeline::{Context, StageError};
@@ -20,7 +20,15 @@ use std::path::Path;
 pub fn make_way(task: &StageTask<'_>, replace: bool, context: Context<'_>) -> Result<(), StageError> {
     let Some(dataset) = task.dataset() else { return Ok(()) };
     let (stage, folder, recipe) = (task.stage(), dataset.folder, task.recipe()?);
-    let what = match check_folder(folder)?.filter(|_| replace) {
+    if !is_folder(folder)? && (is_link(folder)? || exists(folder)?) {
+        let reason = "it exists and is not a folder\nname a new one";
+        return Err(ArtifactError::refused("write", folder, reason).into());
+    }
+    let begun = recipe_of(folder)?;
+    if begun.is_none() {
+        check_no_foreign(folder)?;
+    }
+    let what = match begun.filter(|_| replace) {
         Some(found) if found == recipe => {
             clear_surplus(stage, &dataset)?.then_some("held more than the config asks for; removed the rest")
         }
@@ -31,22 +39,6 @@ pub fn make_way(task: &StageTask<'_>, replace: bool, context: Context<'_>) -> Re
         context.host.detail(&format!("{stage}: {} {what}", folder.display()));
     }
     Ok(())
-}
-
-/// The recipe by which a dataset folder was begun, if it was.
-///
-/// # Errors
-///
-/// A folder that holds something else.
-fn check_folder(folder: &Path) -> Result<Option<ContentHash>, ArtifactError> {
-    if !is_folder(folder)? && (is_link(folder)? || exists(folder)?) {
-        return Err(ArtifactError::refused("write", folder, "it exists and is not a folder\nname a new one"));
-    }
-    let recipe = recipe_of(folder)?;
-    if recipe.is_none() {
-        check_no_foreign(folder)?;
-    }
-    Ok(recipe)
 }
 
 /// Removes the result of other inputs, unless the folder holds data of another kind; whether it did.

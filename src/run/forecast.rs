@@ -84,18 +84,19 @@ impl Forecast {
         let (seconds, is_minimum) = match recent_seconds(calls, next) {
             _ if left == 0 => (0.0, false),
             Some(seconds) => (seconds * f64::from(left), false),
-            None => seconds_by_trial(lineage, (next, last), context)?,
+            None => {
+                let first = load_model(&lineage.player(next)?.name, lineage.registry.folder())?;
+                let (game_seconds, is_minimum) = game_seconds(config, &usual_player(first, next, last), context)?;
+                (stage_seconds(config, (next, last), game_seconds, context.threads), is_minimum)
+            }
         };
-        Ok(Self {
-            generations: left,
-            seconds,
-            is_minimum,
-            bytes: bytes
-                .saturating_mul(added(config, next, last).into())
-                .saturating_sub(begun(lineage.datasets, next)?),
-            bytes_free: bytes_free(lineage.datasets)?,
-            memory,
-        })
+        // The games of a generation that has begun are there already, and a restart removes all of them.
+        let begun = generations(lineage.datasets, Stage::Generate)?.into_iter().filter(|begun| next <= *begun);
+        let begun = begun.map(|generation| bytes_in(&generation_folder(lineage.datasets, Stage::Generate, generation)));
+        let begun = begun.sum::<Result<u64, ArtifactError>>()?;
+        let bytes = bytes.saturating_mul(added(config, next, last).into()).saturating_sub(begun);
+        let bytes_free = bytes_free(lineage.datasets)?;
+        Ok(Self { generations: left, seconds, is_minimum, bytes, bytes_free, memory })
     }
 
     /// Whether it will hardly fit on the disk.
@@ -127,12 +128,6 @@ fn added(config: &LoadedConfig, next: u32, last: u32) -> u32 {
     let kept =
         |finished: u32| if keep_generations == 0 { finished } else { finished.min(keep_generations + window - 1) };
     if last < next { 0 } else { (kept(last - 1) + 1).saturating_sub(kept(next - 1)) }
-}
-
-/// Bytes of the games from this generation on: those of one that has begun are there already, and a restart removes them all.
-fn begun(datasets: &Path, next: u32) -> Result<u64, ArtifactError> {
-    let begun = generations(datasets, Stage::Generate)?.into_iter().filter(|generation| next <= *generation);
-    begun.map(|generation| bytes_in(&generation_folder(datasets, Stage::Generate, generation))).sum()
 }
 
 /// The mean seconds of the latest generations before the next one that a gate has judged, if there are any.
@@ -170,17 +165,6 @@ fn bytes_of(games: u64, others: u64, bytes: u64) -> u64 {
 /// as there is none.
 fn usual_player(first: LoadedModel, next: u32, last: u32) -> LoadedModel {
     if next < last && first.model.mpc.is_empty() { LoadedModel::builtin(Builtin::Champion) } else { first }
-}
-
-/// Seconds of the generations up to the last one where none has been timed, and whether they are a minimum.
-fn seconds_by_trial(
-    lineage: &Lineage<'_>,
-    (next, last): (u32, u32),
-    context: Context<'_>,
-) -> Result<(f64, bool), StageError> {
-    let first = load_model(&lineage.player(next)?.name, lineage.registry.folder())?;
-    let (game_seconds, is_minimum) = game_seconds(&lineage.config, &usual_player(first, next, last), context)?;
-    Ok((stage_seconds(&lineage.config, (next, last), game_seconds, context.threads), is_minimum))
 }
 
 /// Core seconds of a game, and whether that is a minimum.
@@ -227,8 +211,9 @@ fn stage_seconds(loaded: &LoadedConfig, (next, last): (u32, u32), game_seconds: 
 fn bytes_free(folder: &Path) -> Result<u64, ArtifactError> {
     let absolute = std::path::absolute(folder).map_err(|source| ArtifactError::io("find", folder, source))?;
     let mut existing = absolute.as_path();
-    while !is_folder(existing)? {
-        let Some(parent) = existing.parent() else { break };
+    while !is_folder(existing)?
+        && let Some(parent) = existing.parent()
+    {
         existing = parent;
     }
     let found =

@@ -119,16 +119,8 @@ impl<'a> Lineage<'a> {
             }
             None => (given.clone(), Vec::new()),
         };
-        Ok(Self {
-            config,
-            moved_defaults,
-            registry,
-            datasets,
-            file,
-            closed: ClosedFile::read(folder)?,
-            champions: ChampionFile::read(folder)?,
-            gates: gates(datasets)?,
-        })
+        let (closed, champions, gates) = (ClosedFile::read(folder)?, ChampionFile::read(folder)?, gates(datasets)?);
+        Ok(Self { config, moved_defaults, registry, datasets, file, closed, champions, gates })
     }
 
     /// Writes the record and the snapshots of its configs. The caller holds the lock of the run.
@@ -273,7 +265,17 @@ impl<'a> Lineage<'a> {
         // A change with which no generation has begun can be undone.
         let same = before.is_some_and(|before| before.differences(&ours).is_empty());
         if change == Change::Refuse && !same {
-            return Err(self.refusal(next - 1));
+            let generations = match next - 1 {
+                1 => "generation 1 is".to_owned(),
+                finished => format!("{finished} generations are"),
+            };
+            return Err(StageError::Setting(format!(
+                "cannot continue run {}, of which {generations} finished: {}\n--from-next keeps them and applies the config from \
+                 the next generation on; --restart G removes generation G and all after it;\na copy of the config under another \
+                 name begins another run",
+                self.config.name,
+                self.changes().join("; ")
+            )));
         }
         self.file.configs.retain(|entry| entry.from < from);
         if !same {
@@ -286,19 +288,5 @@ impl<'a> Lineage<'a> {
     pub fn restart_from(&self, change: Change) -> Option<u32> {
         let asked = if let Change::Restart(from) = change { Some(from) } else { None };
         asked.into_iter().chain(self.file.restart).min()
-    }
-
-    fn refusal(&self, finished: u32) -> StageError {
-        let generations = match finished {
-            1 => "generation 1 is".to_owned(),
-            finished => format!("{finished} generations are"),
-        };
-        StageError::Setting(format!(
-            "cannot continue run {}, of which {generations} finished: {}\n--from-next keeps them and applies the config from the \
-             next generation on; --restart G removes generation G and all after it;\na copy of the config under another name \
-             begins another run",
-            self.config.name,
-            self.changes().join("; ")
-        ))
     }
 }

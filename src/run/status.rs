@@ -114,36 +114,29 @@ pub fn generation_lines(
 ) -> Result<Vec<GenerationLine>, ArtifactError> {
     let mut lines = lineage.closed.generations.clone();
     for generation in lineage.closed.generation + 1..=last {
-        lines.push(generation_line(lineage, documents, generation)?);
+        let selfplay = generation_folder(lineage.datasets, Stage::Generate, generation);
+        let manifest = Manifest::find(&selfplay, DatasetKind::Selfplay)?;
+        let gate = lineage.verdict(generation);
+        let candidate = gate.map(|gate| gate.candidate.id);
+        let document = documents.iter().find(|document| candidate == Some(ModelName::Version(document.id)));
+        // An error on the rows that were trained on is not the held-out error that a line has room for.
+        let metrics =
+            document.and_then(|document| train_metrics(documents, document)).filter(|metrics| metrics.held_out);
+        lines.push(GenerationLine {
+            generation,
+            games: manifest.as_ref().map(|manifest| manifest.done),
+            positions: manifest.as_ref().map(|manifest| manifest.rows(POSITIONS.name)),
+            mae_before: metrics.as_ref().map(|metrics| metrics.before.all.mae),
+            mae_after: metrics.as_ref().map(|metrics| metrics.after.all.mae),
+            exact_mae: None,
+            baseline: gate.map(|gate| gate.baseline.id.to_string()),
+            candidate: candidate.map(|id| id.to_string()),
+            verdict: gate.map(|gate| gate.verdict),
+            points: gate.map(|gate| gate.score.points),
+            elo: gate.map(|gate| [gate.score.elo, gate.score.elo_low, gate.score.elo_high]),
+        });
     }
     Ok(lines)
-}
-
-fn generation_line(
-    lineage: &Lineage<'_>,
-    documents: &[ModelDocument],
-    generation: u32,
-) -> Result<GenerationLine, ArtifactError> {
-    let selfplay = generation_folder(lineage.datasets, Stage::Generate, generation);
-    let manifest = Manifest::find(&selfplay, DatasetKind::Selfplay)?;
-    let gate = lineage.verdict(generation);
-    let candidate = gate.map(|gate| gate.candidate.id);
-    let document = documents.iter().find(|document| candidate == Some(ModelName::Version(document.id)));
-    // An error on the rows that were trained on is not the held-out error that a line has room for.
-    let metrics = document.and_then(|document| train_metrics(documents, document)).filter(|metrics| metrics.held_out);
-    Ok(GenerationLine {
-        generation,
-        games: manifest.as_ref().map(|manifest| manifest.done),
-        positions: manifest.as_ref().map(|manifest| manifest.rows(POSITIONS.name)),
-        mae_before: metrics.as_ref().map(|metrics| metrics.before.all.mae),
-        mae_after: metrics.as_ref().map(|metrics| metrics.after.all.mae),
-        exact_mae: None,
-        baseline: gate.map(|gate| gate.baseline.id.to_string()),
-        candidate: candidate.map(|id| id.to_string()),
-        verdict: gate.map(|gate| gate.verdict),
-        points: gate.map(|gate| gate.score.points),
-        elo: gate.map(|gate| [gate.score.elo, gate.score.elo_low, gate.score.elo_high]),
-    })
 }
 
 /// The training metrics of a version: its own, or those of the draft that it was fitted to.

@@ -53,16 +53,20 @@ pub fn verify_registry(models: &Path, datasets: &Path, context: &Context<'_>) ->
     }
     let gates = gates(datasets)?;
     gates.iter().try_for_each(|gate| verify_gate(gate, &documents))?;
-    let (datasets, datasets_gone) = named_datasets(&documents, datasets)?;
-    let positions = datasets.iter().map(|folder| verify_dataset(folder, context)).sum::<Result<u64, StageError>>()?;
-    Ok(VerifiedRegistry {
-        versions: documents.iter().map(|document| document.id).collect(),
-        champion,
-        datasets,
-        positions,
-        datasets_gone,
-        gates: gates.into_iter().map(|gate| gate.folder).collect(),
-    })
+    let named = documents.iter().flat_map(|document| &document.origin.datasets);
+    let named: BTreeMap<ContentHash, _> = named.map(|entry| (entry.content, entry)).collect();
+    let (mut folders, mut datasets_gone) = (Vec::new(), Vec::new());
+    for (content, entry) in named {
+        match folder_of(entry, datasets)? {
+            Some(folder) => folders.push(folder),
+            None => datasets_gone.push(content),
+        }
+    }
+    folders.sort();
+    let positions = folders.iter().map(|folder| verify_dataset(folder, context)).sum::<Result<u64, StageError>>()?;
+    let versions = documents.iter().map(|document| document.id).collect();
+    let gates = gates.into_iter().map(|gate| gate.folder).collect();
+    Ok(VerifiedRegistry { versions, champion, datasets: folders, positions, datasets_gone, gates })
 }
 
 /// Every champion in the history must exist, since a rollback brings it back, and so must the player of the first generation
@@ -108,24 +112,6 @@ fn verify_gate(gate: &RunGate, documents: &[ModelDocument]) -> Result<(), Artifa
         return Err(ArtifactError::damaged(&path, format!("it counts {counted} games, and there are {games}")));
     }
     Ok(())
-}
-
-/// The folders of the datasets behind the versions, and the contents of those that no longer exist.
-fn named_datasets(
-    documents: &[ModelDocument],
-    datasets: &Path,
-) -> Result<(Vec<PathBuf>, Vec<ContentHash>), ArtifactError> {
-    let entries = documents.iter().flat_map(|document| &document.origin.datasets);
-    let entries: BTreeMap<ContentHash, _> = entries.map(|entry| (entry.content, entry)).collect();
-    let (mut folders, mut gone) = (Vec::new(), Vec::new());
-    for (content, entry) in entries {
-        match folder_of(entry, datasets)? {
-            Some(folder) => folders.push(folder),
-            None => gone.push(content),
-        }
-    }
-    folders.sort();
-    Ok((folders, gone))
 }
 
 /// Checks the hashes and rows of every part, and counts the positions.
