@@ -18,13 +18,10 @@ pub struct Ended {
     /// Who ran it, if the runner knows.
     pub worker: Option<String>,
     /// Where.
-    #[serde(default)]
     pub host: Option<String>,
     /// How long it took.
-    #[serde(default)]
     pub seconds: Option<f64>,
     /// Its processor seconds, if it printed its report.
-    #[serde(default)]
     pub cpu_seconds: Option<f64>,
     /// The exit code; none if a signal ended it or its worker was lost.
     pub code: Option<i32>,
