@@ -41,7 +41,7 @@ pub struct Plan {
     pub generation: u32,
     /// What is cut.
     #[serde(flatten)]
-    stage: StagePlan,
+    pub(super) stage: StagePlan,
 }
 
 /// A plan with the task that it cuts.
@@ -99,11 +99,6 @@ impl Plan {
     pub fn shard_weights(&self) -> Vec<u64> {
         let weights = self.weights();
         self.shards.iter().map(|pieces| weights[pieces.clone()].iter().sum()).collect()
-    }
-
-    /// The folder that its shards write to.
-    pub(super) fn output(&self) -> &Path {
-        self.stage.output()
     }
 
     /// Checks everything that can be checked without the inputs, as if a person had typed it.

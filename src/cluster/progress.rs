@@ -42,8 +42,8 @@ impl LoadedPlan<'_> {
     ///
     /// A missing or false part, with who made it.
     pub fn check(&self, seed: Option<u64>, context: Context<'_>) -> Result<MadeAgain, StageError> {
-        let seed = seed.unwrap_or_else(fresh_seed);
-        self.task.shards()?.check(seed, context).map_err(|error| name_makers(error, self.path, self.plan.output()))
+        let (seed, output) = (seed.unwrap_or_else(fresh_seed), self.plan.stage.output());
+        self.task.shards()?.check(seed, context).map_err(|error| name_makers(error, self.path, output))
     }
 }
 

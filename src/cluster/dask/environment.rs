@@ -45,7 +45,10 @@ pub(super) fn python(context: Context<'_>) -> Result<PathBuf, StageError> {
     let version = output(Command::new(&base).args(["-c", CHECK]), context)?;
     let version = version.map_err(|reason| unusable(&base, &reason, REMEDY))?;
     let hash = ContentHash::of(format!("{REQUIREMENTS}{version}\n").as_bytes());
-    let (cache, name) = (cache_folder()?, format!("dask-{}", hash.short()));
+    let named = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = named("XDG_CACHE_HOME").or_else(|| named("HOME").map(|home| home.join(".cache")));
+    let no_cache = || StageError::Setting("no cache folder for Dask\nset HOME or XDG_CACHE_HOME".into());
+    let (cache, name) = (cache.ok_or_else(no_cache)?.join("renma"), format!("dask-{}", hash.short()));
     let python = |folder: &Path| folder.join("bin/python");
     let folder = cache.join(&name);
     if exists(&folder)? {
@@ -69,14 +72,6 @@ pub(super) fn python(context: Context<'_>) -> Result<PathBuf, StageError> {
     // Another process may have been first; what it made is the same.
     pending.publish(&name)?;
     Ok(python(&folder))
-}
-
-fn cache_folder() -> Result<PathBuf, StageError> {
-    let named = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let cache = named("XDG_CACHE_HOME").or_else(|| named("HOME").map(|home| home.join(".cache")));
-    let cache =
-        cache.ok_or_else(|| StageError::Setting("no cache folder for Dask\nset HOME or XDG_CACHE_HOME".into()))?;
-    Ok(cache.join("renma"))
 }
 
 /// The last lines that a command prints, or why it failed; an interruption ends it.
