@@ -13,15 +13,11 @@ pub(super) const TABLE_NAMES: [&str; 3] = [GAMES.name, POSITIONS.name, MPC_SAMPL
 impl DatasetKind {
     /// Its tables in the order in which they are published, the main one last.
     pub const fn tables(self) -> &'static [&'static Table] {
-        const SELFPLAY: &[&Table] = &[&GAMES, &POSITIONS];
-        const IMPORTED: &[&Table] = &[&IMPORTED_GAMES, &IMPORTED_POSITIONS];
-        const MPC: &[&Table] = &[&MPC_SAMPLES];
-        const GATE: &[&Table] = &[&GATE_GAMES];
         match self {
-            Self::Selfplay => SELFPLAY,
-            Self::Imported => IMPORTED,
-            Self::Mpc => MPC,
-            Self::Gate => GATE,
+            Self::Selfplay => const { &[&GAMES, &POSITIONS] },
+            Self::Imported => const { &[&IMPORTED_GAMES, &IMPORTED_POSITIONS] },
+            Self::Mpc => const { &[&MPC_SAMPLES] },
+            Self::Gate => const { &[&GATE_GAMES] },
         }
     }
 
