@@ -40,7 +40,10 @@ impl Builtin {
             Self::DiscCount | Self::SquareWeights => {
                 Err(ArtifactError::unfit(place, "it is a part of the program and has no files\nname a trained model"))
             }
-            Self::Champion => Archive::collect(place, |name| shipped_file(place, name)),
+            Self::Champion => Archive::collect(place, |name| {
+                let file = SHIPPED.iter().find(|(other, _)| *other == name);
+                file.map(|(_, bytes)| bytes.to_vec()).ok_or_else(|| ArtifactError::Missing { path: place.join(name) })
+            }),
         }
     }
 
@@ -65,11 +68,6 @@ impl Builtin {
 fn untrained(evaluation: Evaluation) -> Model {
     let visits = vec![0; evaluation.weights().len()];
     Model::draft(evaluation, visits)
-}
-
-fn shipped_file(place: &Path, name: &str) -> Result<Vec<u8>, ArtifactError> {
-    let file = SHIPPED.iter().find(|(other, _)| *other == name);
-    file.map(|(_, bytes)| bytes.to_vec()).ok_or_else(|| ArtifactError::Missing { path: place.join(name) })
 }
 
 #[cfg(test)]

@@ -60,13 +60,8 @@ impl LoadedModel {
     /// A built-in.
     pub fn builtin(builtin: Builtin) -> Self {
         let (model, document) = builtin.load();
-        Self {
-            id: ModelName::Builtin(builtin),
-            content: model.content_hash(),
-            model,
-            document,
-            place: ModelPlace::Builtin(builtin),
-        }
+        let (id, content) = (ModelName::Builtin(builtin), model.content_hash());
+        Self { id, content, model, document, place: ModelPlace::Builtin(builtin) }
     }
 
     /// The reference by which other files name this model.
