@@ -166,17 +166,15 @@ pub fn read_document(folder: &Path) -> Result<ModelDocument, ArtifactError> {
         return Err(ArtifactError::unfit(folder, "it has no model.json: it is not a model"));
     }
     let document: ModelDocument = read_versioned::<ModelFormat, _>(&path)?;
-    match VersionId::of_folder(folder) {
-        Some(id) if id != document.id => {
-            let found = document.id;
-            let reason = format!(
-                "it is {found} in a folder named {id}\n\
-                 rename the folder back to {found}, or give a copy a name that is not a version id"
-            );
-            Err(ArtifactError::damaged(&path, reason))
-        }
-        _ => Ok(document),
+    let found = document.id;
+    if let Some(id) = VersionId::of_folder(folder).filter(|id| *id != found) {
+        let reason = format!(
+            "it is {found} in a folder named {id}\n\
+             rename the folder back to {found}, or give a copy a name that is not a version id"
+        );
+        return Err(ArtifactError::damaged(&path, reason));
     }
+    Ok(document)
 }
 
 /// The hash of what a pattern set computes; its names do not count. Phases count by the disc count that each begins with.
