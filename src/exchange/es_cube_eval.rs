@@ -67,15 +67,13 @@ pub fn import_es_cube_eval(path: &Path) -> Result<(Evaluation, MirrorCounts), Ar
         let reason = format!("it has {} bytes, eval.dat has {expected}", bytes.len());
         return Err(ArtifactError::damaged(path, reason));
     }
-    let mut weights = Vec::with_capacity(set.feature_count());
-    for (index, word) in bytes.chunks_exact(4).enumerate() {
-        let weight = i32::from_le_bytes([word[0], word[1], word[2], word[3]]);
-        let weight = weight_of(weight).ok_or_else(|| {
-            ArtifactError::damaged(path, format!("byte {}: weight {weight} is beyond ±32767", index * 4))
-        })?;
-        weights.push(weight);
-    }
-    let written = weights.clone();
+    let weight = |(index, word): (usize, &[u8; 4])| {
+        let weight = i32::from_le_bytes(*word);
+        let reason = || format!("byte {}: weight {weight} is beyond ±32767", index * 4);
+        weight_of(weight).ok_or_else(|| ArtifactError::damaged(path, reason()))
+    };
+    let written = bytes.as_chunks().0.iter().enumerate().map(weight).collect::<Result<Vec<_>, _>>()?;
+    let mut weights = written.clone();
     spread(set, &mut weights, 1);
     let mirrors = MirrorCounts {
         differing: weights.iter().zip(&written).filter(|(weight, written)| weight != written).count() as u64,
