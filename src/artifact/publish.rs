@@ -289,11 +289,16 @@ pub fn open_bounded(path: &Path, size_max: u64) -> Result<(File, u64), ArtifactE
     if !metadata.is_file() {
         return Err(ArtifactError::refused("read", path, "it is a device or a pipe, a file is expected"));
     }
-    if size_max < metadata.len() {
-        let reason = format!("it has {} bytes, at most {size_max} expected", metadata.len());
-        return Err(ArtifactError::damaged(path, reason));
-    }
+    check_size(path, metadata.len(), size_max)?;
     Ok((File::open(path).map_err(failed)?, metadata.len()))
+}
+
+/// An error if a file is larger than it can be.
+pub fn check_size(path: &Path, size: u64, size_max: u64) -> Result<(), ArtifactError> {
+    if size <= size_max {
+        return Ok(());
+    }
+    Err(ArtifactError::damaged(path, format!("it has {size} bytes, at most {size_max} expected")))
 }
 
 /// Reads a file or a pipe of at most `size_max` bytes to its end, without waiting for a writer of a named pipe.

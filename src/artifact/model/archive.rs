@@ -9,7 +9,7 @@ use super::version::{Model, SIZE_MAX};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::output::{FileKind, first_bytes};
-use crate::artifact::publish::{open_bounded, read_bounded};
+use crate::artifact::publish::{check_size, open_bounded, read_bounded};
 use crate::artifact::seal::parse_versioned;
 use crate::engine::PatternSet;
 use bytes::Bytes;
@@ -193,13 +193,6 @@ impl Archive {
         check_size(&place.join(name), entry.bytes, size_max)?;
         Ok(entry.bytes)
     }
-}
-
-fn check_size(path: &Path, size: u64, size_max: u64) -> Result<(), ArtifactError> {
-    if size <= size_max {
-        return Ok(());
-    }
-    Err(ArtifactError::damaged(path, format!("it has {size} bytes, at most {size_max} expected")))
 }
 
 fn header(name: &str, size: u64) -> Header {
