@@ -51,8 +51,6 @@ pub struct DatasetWriter {
     kind: DatasetKind,
     recipe: ContentHash,
     parts: Vec<Part>,
-    /// Games written.
-    done: u64,
     /// Games that wait for the next part, numbered from 0.
     waiting: u64,
     /// Those with moves.
@@ -106,7 +104,6 @@ impl DatasetWriter {
             kind,
             recipe,
             parts: Vec::new(),
-            done: 0,
             waiting: 0,
             games: Vec::new(),
             rows: Vec::new(),
@@ -142,7 +139,7 @@ impl DatasetWriter {
         games: Option<Vec<GameRow>>,
         mut rows: Vec<PositionRow>,
     ) -> Result<(), ArtifactError> {
-        let (index, first) = (self.parts.len(), self.done);
+        let (index, first) = (self.parts.len(), self.parts.last().map_or(0, |last| last.first + last.count));
         check_part_count(&self.output, index + 1)?;
         let base = base_footer(DatasetFormat::CURRENT, self.recipe);
         let footer = part_footer(self.kind, base, &[], [first, count]);
@@ -158,7 +155,6 @@ impl DatasetWriter {
         let path = part_path(self.draft.path(), table, index);
         files.insert(table.name.to_owned(), table.write_rows(&path, &rows, &footer)?);
         self.parts.push(Part { first, count, files });
-        self.done += count;
         Ok(())
     }
 
@@ -172,8 +168,8 @@ impl DatasetWriter {
             self.flush()?;
         }
         let Provenance { models, config, parents, asked } = provenance;
-        let manifest = Manifest::new(self.kind, self.recipe, asked.max(self.done), self.parts);
-        let manifest = Manifest { models, config, parents, ..manifest };
+        let manifest = Manifest::new(self.kind, self.recipe, asked, self.parts);
+        let manifest = Manifest { models, config, parents, asked: asked.max(manifest.done), ..manifest };
         manifest.write(self.draft.path())?;
         if self.draft.publish(&self.name)? { Ok(manifest) } else { Err(taken(&self.output, "it appeared meanwhile")) }
     }
