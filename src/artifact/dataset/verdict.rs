@@ -125,10 +125,8 @@ pub fn read_verdict(folder: &Path) -> Result<VerdictFile, ArtifactError> {
     if manifest.content != verdict.games_content {
         return Err(ArtifactError::damaged(&path, "it is not the verdict on the games beside it"));
     }
-    let listed = [manifest.done, manifest.asked];
-    if [verdict.pairs_done, verdict.pairs_asked] != listed {
-        let [done, asked] = listed;
-        let VerdictFile { pairs_done, pairs_asked, .. } = verdict;
+    let (Manifest { done, asked, .. }, VerdictFile { pairs_done, pairs_asked, .. }) = (&manifest, &verdict);
+    if (pairs_done, pairs_asked) != (done, asked) {
         let reason = format!("it counts {pairs_done} of {pairs_asked} pairs, the manifest {done} of {asked}");
         return Err(ArtifactError::damaged(&path, reason));
     }
