@@ -4,7 +4,7 @@ use super::archive::Archive;
 use super::builtin::Builtin;
 use super::champion::ChampionFile;
 use super::document::{ModelDocument, ModelReference};
-use super::name::{ModelName, VersionId};
+use super::name::ModelName;
 use super::registry::Registry;
 use super::version::{Model, read_document};
 use crate::artifact::error::ArtifactError;
@@ -76,22 +76,12 @@ impl LoadedModel {
     /// A missing or damaged one, or one under the id of another version.
     pub fn read(folder: &Path) -> Result<Self, ArtifactError> {
         read_document(folder)?;
-        Self::of(&Archive::of_folder(folder)?, ModelPlace::Folder(folder.to_owned()), folder)
+        Self::of(Archive::of_folder(folder)?, ModelPlace::Folder(folder.to_owned()), folder)
     }
 
-    /// Reads an archive.
-    ///
-    /// # Errors
-    ///
-    /// A missing or damaged one.
-    pub fn read_archive(path: &Path) -> Result<Self, ArtifactError> {
-        Self::of(&Archive::read(path)?, ModelPlace::Archive(path.to_owned()), path)
-    }
-
-    fn of(archive: &Archive, place: ModelPlace, path: &Path) -> Result<Self, ArtifactError> {
-        let document = archive.document.clone();
-        let (id, content) = (ModelName::Version(document.id), document.content);
-        Ok(Self { id, content, model: archive.model(path)?, document: Some(document), place })
+    fn of(archive: Archive, place: ModelPlace, path: &Path) -> Result<Self, ArtifactError> {
+        let (id, content) = (ModelName::Version(archive.document.id), archive.document.content);
+        Ok(Self { id, content, model: archive.model(path)?, document: Some(archive.document), place })
     }
 
     /// All its files.
@@ -142,13 +132,14 @@ pub fn load_model(name: &str, registry: &Path) -> Result<LoadedModel, ArtifactEr
         let champion = load_champion(registry)?;
         return champion.ok_or_else(|| ArtifactError::Missing { path: registry.join("champion.json") });
     }
-    match name.parse::<VersionId>() {
-        Ok(id) => LoadedModel::read(&Registry::new(registry).folder_of(id)),
-        Err(_) => {
-            let path = Path::new(name);
-            if exists(path)? && !is_folder(path)? { LoadedModel::read_archive(path) } else { LoadedModel::read(path) }
-        }
+    if let Ok(id) = name.parse() {
+        return LoadedModel::read(&Registry::new(registry).folder_of(id));
     }
+    let path = Path::new(name);
+    if exists(path)? && !is_folder(path)? {
+        return LoadedModel::of(Archive::read(path)?, ModelPlace::Archive(path.to_owned()), path);
+    }
+    LoadedModel::read(path)
 }
 
 /// The champion of a registry, if it has one.
