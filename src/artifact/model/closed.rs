@@ -12,8 +12,6 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::path::{Path, PathBuf};
 
-const NAME: &str = "closed.json";
-
 type ClosedFormat = FormatVersion<1>;
 
 /// What stays of a closed generation: its line of the table that `renma status` prints.
@@ -65,7 +63,7 @@ pub struct ClosedFile {
 impl ClosedFile {
     /// The file of a registry, whether or not it exists.
     pub fn path(registry: &Path) -> PathBuf {
-        registry.join(NAME)
+        registry.join("closed.json")
     }
 
     /// Reads the file of a registry; without one, no generation is closed.
