@@ -60,8 +60,9 @@ impl LoadedModel {
     /// A built-in.
     pub fn builtin(builtin: Builtin) -> Self {
         let (model, document) = builtin.load();
-        let (id, content) = (ModelName::Builtin(builtin), model.content_hash());
-        Self { id, content, model, document, place: ModelPlace::Builtin(builtin) }
+        // Reading a document has compared the hash.
+        let content = document.as_ref().map_or_else(|| model.content_hash(), |document| document.content);
+        Self { id: ModelName::Builtin(builtin), content, model, document, place: ModelPlace::Builtin(builtin) }
     }
 
     /// The reference by which other files name this model.

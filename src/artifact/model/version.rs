@@ -46,11 +46,10 @@ impl Model {
     pub fn weights_hash(&self) -> ContentHash {
         let set = self.evaluation.set();
         let weights = self.evaluation.weights();
-        let bytes =
-            weights.chunks(1 << 16).map(|some| some.iter().flat_map(|weight| weight.to_le_bytes()).collect::<Vec<_>>());
+        let bytes = |some: &[i16]| some.iter().map(|weight| weight.to_le_bytes()).collect::<Vec<_>>().into_flattened();
         let mut hasher = FieldHasher::new("weights");
         hasher.field("patterns", pattern_set_hash(set).to_string().as_bytes());
-        hasher.field_in_parts("weights", size_of_val(weights) as u64, bytes);
+        hasher.field_in_parts("weights", size_of_val(weights) as u64, weights.chunks(1 << 16).map(bytes));
         if 0 < set.vector_size() {
             let vectors = self.evaluation.vectors();
             let bytes =
@@ -62,8 +61,13 @@ impl Model {
 
     /// The hash of everything that determines how the model plays.
     pub fn content_hash(&self) -> ContentHash {
+        self.content_hash_with(self.weights_hash())
+    }
+
+    /// The same, where the hash of its weights is known.
+    fn content_hash_with(&self, weights: ContentHash) -> ContentHash {
         let mut hasher = FieldHasher::new("model");
-        hasher.field("weights", self.weights_hash().to_string().as_bytes());
+        hasher.field("weights", weights.to_string().as_bytes());
         for entry in self.mpc.entries() {
             hasher.field("depths", &[entry.empties_min, entry.empties_max, entry.deep.0, entry.shallow.0]);
             hasher.field("slope", &entry.slope.to_bits().to_le_bytes());
@@ -145,7 +149,8 @@ impl Model {
             (model.mpc, model.mpc_samples) = read.map_err(|reason| ArtifactError::damaged(&path, reason))?;
             model.mpc_weights = document.mpc_weights;
         }
-        if model.content_hash() != document.content || model.weights_hash() != document.weights {
+        let weights = model.weights_hash();
+        if (weights, model.content_hash_with(weights)) != (document.weights, document.content) {
             let reason = "its content hash is not that of its patterns, weights, vectors and statistics";
             return Err(ArtifactError::damaged(&folder.join("model.json"), reason));
         }

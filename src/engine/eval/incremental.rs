@@ -256,12 +256,12 @@ fn linear_weights<'a>(set: &PatternSet, weights: &'a [i16], vectors: &[i8]) -> C
     }
     let half_squares: Vec<i16> =
         vectors.chunks_exact(set.vector_size()).map(|vector| half_square(vector) as i16).collect();
-    let phases = weights.chunks_exact(set.feature_count()).zip(set.phase_empties_max());
-    let linear = phases.flat_map(|(weights, &empties_max)| {
+    let mut linear = weights.to_vec();
+    for (weights, &empties_max) in linear.chunks_exact_mut(set.feature_count()).zip(set.phase_empties_max()) {
         let half_squares = &half_squares[set.group(empties_max) * set.feature_count()..];
-        weights.iter().zip(half_squares).map(|(weight, half_square)| weight - half_square)
-    });
-    Cow::Owned(linear.collect())
+        weights.iter_mut().zip(half_squares).for_each(|(weight, half_square)| *weight -= half_square);
+    }
+    Cow::Owned(linear)
 }
 
 /// The weights of each phase at their places.

@@ -49,10 +49,10 @@ impl Vectors {
         };
         for (group, vectors) in vectors.chunks_exact(set.feature_count() * count).enumerate() {
             for (&place, vector) in places.iter().zip(vectors.chunks_exact(count)) {
-                let begin = (group * table_size + place) * size;
-                for (at, &component) in (begin..).zip(vector) {
-                    this.components[at / size_of::<Aligned>()].0[at % size_of::<Aligned>()] = component;
-                }
+                // A vector lies within one of them.
+                let at = (group * table_size + place) * size;
+                let aligned = &mut this.components[at / size_of::<Aligned>()];
+                aligned.0[at % size_of::<Aligned>()..][..count].copy_from_slice(vector);
             }
         }
         Some(this)
