@@ -41,9 +41,10 @@ pub(super) fn scatter(
     let dataset = Dataset::open_any(&folder)?;
     let mut points = Vec::new();
     for index in 0..dataset.part_count() {
-        if points.len() <= POINTS_MAX {
-            points.extend(points_of(fit, &dataset.read(&MPC_SAMPLES, index, &NEVER)?));
+        if POINTS_MAX < points.len() {
+            break;
         }
+        points.extend(points_of(fit, &dataset.read(&MPC_SAMPLES, index, &NEVER)?));
     }
     let is_part = POINTS_MAX < points.len();
     points.truncate(POINTS_MAX);

@@ -52,9 +52,8 @@ impl Model {
         hasher.field_in_parts("weights", size_of_val(weights) as u64, weights.chunks(1 << 16).map(bytes));
         if 0 < set.vector_size() {
             let vectors = self.evaluation.vectors();
-            let bytes =
-                vectors.chunks(1 << 16).map(|some| some.iter().map(|component| *component as u8).collect::<Vec<_>>());
-            hasher.field_in_parts("vectors", vectors.len() as u64, bytes);
+            let bytes = |some: &[i8]| some.iter().map(|component| *component as u8).collect::<Vec<_>>();
+            hasher.field_in_parts("vectors", vectors.len() as u64, vectors.chunks(1 << 16).map(bytes));
         }
         hasher.finish()
     }

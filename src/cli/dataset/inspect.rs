@@ -92,8 +92,9 @@ fn describe_gate(summary: &GateSummary) -> String {
         let (low, high) = (test.llr_low, test.llr_high);
         text += &format!("log-likelihood ratio by pairs, from {low:+.2} to {high:+.2}: {}\n", looks.join(", "));
     }
-    let counts = [openings.repeated, openings.in_training, openings.unbalanced].map(thousands);
-    let (drawn, [repeated, in_training, unbalanced]) = (counted(openings.drawn, "opening"), counts);
+    let drawn = counted(openings.drawn, "opening");
+    let [repeated, in_training, unbalanced] =
+        [openings.repeated, openings.in_training, openings.unbalanced].map(thousands);
     text + &format!("{drawn} drawn: {repeated} repeated, {in_training} in training data, {unbalanced} unbalanced\n")
 }
 
