@@ -327,3 +327,88 @@ impl Lesson<'_> {
         Learned { weights, visits: visits.clone(), errors: errors.to_vec() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::artifact::model::features_file::parse_features;
+    use crate::artifact::{ContentHash, NEVER, Registry};
+    use crate::engine::KernelChoice;
+    use crate::pipeline::fixtures::{context, default_table, position};
+    use crate::pipeline::keys::Checked;
+    use crate::pipeline::train::rows::TrainingSet;
+    use std::path::Path;
+
+    const FEATURES: &str = "name = \"small\"\nphase_empties_max = [60, 30]\n\
+        [[pattern]]\nname = \"EDGE\"\nsquares = \"a1 b1 c1 d1 e1 f1 g1 h1\"\n\
+        [[pattern]]\nname = \"CORNER\"\nsquares = \"a1 b1 c1 a2 b2 c2 a3 b3\"\n\
+        [[pattern]]\nname = \"PARITY\"\nkind = \"parity\"\n\
+        [[pattern]]\nname = \"MOBILITY_OWN\"\nkind = \"mobility\"\nside = \"own\"\ncap = 31\n";
+
+    fn rows() -> Vec<TrainingRow> {
+        let row = |number: u64| {
+            let position = position(number, 4 + (number % 50) as u8);
+            TrainingRow::new(position, Score((number * 7919 % 41_000) as i32 - 20_000))
+        };
+        (0..1_500).map(row).collect()
+    }
+
+    fn config(change: impl Fn(&mut TrainConfig)) -> Checked<TrainConfig> {
+        default_table::<TrainConfig>().with(change).unwrap()
+    }
+
+    /// What a training by a kernel learns, beginning from a model or from nothing.
+    fn learned(config: &Checked<TrainConfig>, features: &str, kernel: KernelChoice, begin: Option<Model>) -> Model {
+        let task = TrainTask {
+            config,
+            seed: 1,
+            features: Arc::new(parse_features(features).unwrap()),
+            datasets: Vec::new(),
+            parent: None,
+            registry: &Registry::new(Path::new("")),
+            memory: u64::MAX,
+        };
+        let mut initial = Initial::new(&task).unwrap();
+        initial.model = begin.unwrap_or(initial.model);
+        let (set, plan) = (TrainingSet::of_rows(&rows()), Plan::new(&task.features, config));
+        let mut map = SlotMap::new(&task.features);
+        map.kernel = kernel;
+        let (rows, context) = (&set.training, context(&NEVER));
+        let learner =
+            Learner { task: &task, plan: &plan, map: &map, initial: &initial, rows, checkpoint: None, context };
+        learner.run().unwrap().0
+    }
+
+    #[test]
+    fn every_kernel_learns_the_same_weights_and_vectors() {
+        for (size, batch) in [(16, 1), (3, 64)] {
+            let features = FEATURES.replacen("[[", &format!("vectors = {size}\n[["), 1);
+            let config = config(|train| (train.batch, train.vectors.ratio) = (batch, 0.05));
+            let learned = |kernel| learned(&config, &features, kernel, None);
+            let plain = learned(KernelChoice::PORTABLE);
+            let moved = plain.evaluation.vectors().iter().filter(|component| 3 < component.abs()).count();
+            assert!(100 < moved, "{moved} components moved");
+            let hashes: Vec<(KernelChoice, ContentHash)> =
+                KernelChoice::all().into_iter().map(|kernel| (kernel, learned(kernel).content_hash())).collect();
+            assert!(hashes.iter().all(|(_, hash)| *hash == plain.content_hash()), "{size} components: {hashes:?}");
+        }
+    }
+
+    #[test]
+    fn every_epoch_has_its_own_order_of_the_rows() {
+        // Whole millidiscs at a constant ratio: nothing of an epoch is lost between two trainings.
+        let config = |shuffle, epochs| {
+            config(|train| {
+                (train.shuffle, train.epochs, train.vectors.epochs) = (shuffle, epochs, epochs);
+                (train.ratio_decay, train.fraction_bits, train.batch, train.wide_overlap) = (1.0, 0, 1, 0);
+            })
+        };
+        for shuffle in [false, true] {
+            let learned = |epochs, begin| learned(&config(shuffle, epochs), FEATURES, KernelChoice::detect(), begin);
+            let [once, twice] = [1, 2].map(|epochs| learned(epochs, None));
+            // The first order, and the first order again.
+            let again = learned(1, Some(once));
+            assert_eq!(again.evaluation.weights() == twice.evaluation.weights(), !shuffle, "shuffle {shuffle}");
+        }
+    }
+}
