@@ -18,6 +18,7 @@ use crate::pipeline::gate::task::{GateReport, GateTask};
 use crate::pipeline::parts::MadeAgain;
 use crate::pipeline::promote::{PromoteReport, promote};
 use crate::pipeline::stage_task::{StageReport, StageTask};
+use crate::pipeline::train::repeated_games::refuse_repeated_games;
 use crate::pipeline::{Context, StageError};
 use crate::report::invocation::Invocation;
 use crate::run::claim::make_way;
@@ -164,6 +165,7 @@ impl Run<'_> {
     }
 
     fn generation(&self, next: &Next) -> Result<(), StageError> {
+        refuse_repeated_games(&next.tasks.datasets, self.context)?;
         let champion = self.load(&next.champion)?;
         self.make(&StageTask::Generate(next.tasks.generate(&champion)), next)?;
         let draft = self.make_version(&StageTask::Train(next.tasks.train(&champion)), next)?;

@@ -13,7 +13,7 @@ pub enum Stream {
     Game(u32, u64),
     /// The order of training rows: part, epoch, and group of blocks; group 0 is the order of the blocks.
     Shuffle(u32, u32, u32),
-    /// Whether a game belongs to the validation split: dataset number and game id are mixed in by the caller.
+    /// Whether a game belongs to the validation split: the caller mixes in the game's name.
     Validation,
     /// The game from which a position for MPC statistics is taken: generation and sample.
     MpcSample(u32, u64),
@@ -21,7 +21,7 @@ pub enum Stream {
     GateOpening(u32, u64),
     /// The games and rows that a check makes again.
     Remake,
-    /// Whether a game belongs to a share of the learning curve: dataset number and game id are mixed in by the caller.
+    /// Whether a game belongs to a share of the learning curve: the caller mixes in the game's name.
     LearningCurve,
     /// The first vector of a slot: group of phases, pattern, and canonical configuration.
     Vector(u32, u32, u32),

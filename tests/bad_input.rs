@@ -241,10 +241,6 @@ fn nonsense_on_the_command_line_is_a_usage_error() {
         ("generat", "generat"),
         ("train --config configs/tiny.toml --dataset data --memory 4", "--memory 4GB"),
         (
-            "train --config configs/tiny.toml --dataset data --dataset ./data",
-            "--dataset ./data: this dataset is named twice",
-        ),
-        (
             "shard plan p.json --config configs/tiny.toml --stage train --dataset data --memory 4000000000",
             "--memory 4GB",
         ),

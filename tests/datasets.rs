@@ -7,7 +7,9 @@ mod workspace;
 
 use renma::artifact::dataset::manifest::{content_of, part_name};
 use renma::artifact::dataset::verify::strangers;
-use renma::artifact::{ContentHash, Dataset, DatasetFormat, DatasetKind, FileEntry, Manifest, PARTS_MAX, Part, RULES};
+use renma::artifact::{
+    ContentHash, Dataset, DatasetFormat, DatasetKind, FileEntry, Manifest, NEVER, PARTS_MAX, Part, RULES,
+};
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -15,7 +17,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use workspace::{Outcome, Workspace, all_paths};
+use workspace::{Outcome, Workspace, all_paths, copy_folder};
 
 const QUICK: [(&str, &str); 5] = [
     ("generate.games", "4"),
@@ -179,4 +181,104 @@ fn a_plan_names_no_folder_that_json_cannot() {
 
 fn all_paths_lossy(folder: &Path) -> Vec<String> {
     all_paths(folder).iter().map(|path| path.to_string_lossy().into_owned()).collect()
+}
+
+/// A dataset `data` of 30 games, others with the same games, and `other` without any of them.
+fn repeated_datasets(workspace: &Workspace) -> String {
+    let changes = |games, label_depth, label_from_ply| {
+        let more = [("generate.games", games), ("generate.label_depth", label_depth)];
+        [&QUICK, &more[..], &[("generate.part_games", "10"), ("generate.label_from_ply", label_from_ply)]].concat()
+    };
+    let config = workspace.config("quick", "smoke", &changes("30", "1", "0"));
+    workspace.config("more", "smoke", &changes("45", "1", "0"));
+    workspace.config("deeper", "smoke", &changes("30", "2", "0"));
+    workspace.config("later", "smoke", &changes("30", "1", "9"));
+    for (name, output, generation) in [
+        ("quick", "data", 1),
+        ("more", "continued", 1),
+        ("deeper", "relabeled", 1),
+        ("later", "late", 1),
+        ("quick", "other", 2),
+    ] {
+        let options = format!("--generation {generation} --output {output}");
+        workspace.done(&format!("generate --config configs/{name}.toml --model builtin:disc-count {options}"));
+    }
+    copy_folder(&workspace.path("data"), &workspace.path("copy"));
+    workspace.done("dataset export data --format parquet --output data.parquet");
+    workspace.done("dataset import data.parquet --format parquet --output again");
+    workspace.done("dataset merge other data --output more-games");
+    workspace.done("dataset merge data continued --output doubled");
+    workspace.write("mirrored.csv", mirrored(workspace, "data"));
+    workspace.done("dataset import mirrored.csv --format csv --output mirrored");
+    config
+}
+
+/// The positions of a dataset as CSV, turned upside down and with the colors swapped.
+fn mirrored(workspace: &Workspace, dataset: &str) -> String {
+    let dataset = Dataset::open(&workspace.path(dataset)).unwrap();
+    let mut text = "game_id,black,white,black_to_move,score,result\n".to_owned();
+    for row in (0..dataset.part_count()).flat_map(|part| dataset.rows(part, &NEVER).unwrap()) {
+        let (black, white) = (row.white.swap_bytes(), row.black.swap_bytes());
+        let (score, result) = (row.score.unwrap().0, row.result.unwrap());
+        text += &format!("{},{black},{white},{},{score},{result}\n", row.game_id, !row.black_to_move);
+    }
+    text
+}
+
+#[test]
+fn a_game_counts_once_whatever_dataset_it_comes_in() {
+    let workspace = Workspace::new();
+    let config = repeated_datasets(&workspace);
+    let train = format!("train --config {config} --models registry --dataset");
+    for pair in [
+        "data data",
+        "data ./data",
+        "copy data",
+        "data again",
+        "again data",
+        "data continued",
+        "continued data",
+        "data relabeled",
+        "data late",
+        "data mirrored",
+        "data more-games",
+        "other more-games",
+        "doubled other",
+    ] {
+        let outcome = workspace.run(&format!("{train} {pair}"));
+        assert_eq!(outcome.code, Some(65), "{pair}: {}", outcome.stderr);
+        let (reason, remedy) = outcome.stderr.split_once('\n').unwrap();
+        assert!(pair == "doubled other" || pair.split(' ').all(|name| reason.contains(name)), "{pair}: {reason}");
+        assert!(reason.contains(": a game counts once") && remedy.starts_with("train on "), "{pair}: {reason}");
+    }
+    assert!(workspace.run("model list --models registry --json").stdout.contains("[]"));
+    for pair in ["data other", "mirrored other", "continued other"] {
+        workspace.done(&format!("{train} {pair}"));
+    }
+}
+
+#[test]
+fn a_game_is_held_out_in_every_dataset_or_in_none() {
+    let workspace = Workspace::new();
+    repeated_datasets(&workspace);
+    let keys = [("train.validation", "0.4"), ("train.target", "\"score\"")];
+    let config = workspace.config("held", "smoke", &keys);
+    let held_out = |dataset: &str, seed: u32| {
+        let train =
+            format!("train --config {config} --set run.seed={seed} --models {dataset}-{seed} --dataset {dataset}");
+        let report: serde_json::Value = serde_json::from_str(&workspace.done(&format!("{train} --json"))).unwrap();
+        report["metrics"]["validation_rows"].as_u64().unwrap()
+    };
+    let found = held_out("data", 1);
+    let of_all = Dataset::open(&workspace.path("data")).unwrap().manifest().rows("positions");
+    assert!((of_all / 10..of_all * 7 / 10).contains(&found), "{found} of {of_all}");
+    for same in ["again", "relabeled", "mirrored"] {
+        assert_eq!(held_out(same, 1), found, "{same}");
+    }
+    // The rows from ply 9 on are of the same games.
+    let games_held_out = |rows: u64, of_game: f64| (rows as f64 / of_game).round();
+    assert_eq!(games_held_out(held_out("late", 1), 51.0), games_held_out(found, 60.0));
+    assert_eq!(held_out("more-games", 1), held_out("other", 1) + found);
+    let seeds: Vec<u64> = (2..6).map(|seed| held_out("data", seed)).collect();
+    assert!(seeds.iter().any(|rows| *rows != found), "{seeds:?}");
 }

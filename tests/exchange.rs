@@ -129,9 +129,12 @@ fn an_imported_dataset_trains_at_once_on_the_labels_it_has() {
     let words = ["imported", "`score`", "train.target = \"score\"", "--label-depth"];
     check_refused(&workspace, &train(&score, "imported"), 65, &words);
     workspace.done("dataset import games.wtb --format wthor --output labeled --label-depth 1");
-    let report = workspace.done(&format!("{} --json", train(&score, "labeled imported")));
+    check_refused(&workspace, &train(&score, "labeled imported"), 65, &["labeled", "imported", "a game counts once"]);
+    workspace.write("lines.txt", "f5d6c3d3c4\n");
+    workspace.done("dataset import lines.txt --format transcripts --output lines");
+    let report = workspace.done(&format!("{} --json", train(&score, "labeled lines")));
     assert!(report.contains(&format!("\"rows\":{row_count},")), "{report}");
-    assert!(report.contains(&format!("\"unlabeled\":{row_count},")), "{report}");
+    assert!(report.contains("\"unlabeled\":6,"), "{report}");
 }
 
 #[test]

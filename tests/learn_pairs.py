@@ -101,23 +101,35 @@ def inverse_roots(counts):
     return 1 / np.sqrt(counts.clip(1)) * scales
 
 
+def own_and_other(rows):
+    """The discs of the side to move and of the other: 64 bits per position."""
+    discs = {name: np.unpackbits(rows[name].to_numpy().view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
+             for name in ("black", "white")}
+    black_to_move = rows["black_to_move"].to_numpy()[:, None]
+    return [np.where(black_to_move, discs[left], discs[right]) for left, right in (("black", "white"), ("white", "black"))]
+
+
+def game_names(rows):
+    """The name of each game: of its last position, as two bitboards, the least of the eight images."""
+    last = rows.group_by("game_id", maintain_order=True).last()
+    boards = np.stack(own_and_other(last), axis=1).reshape(-1, 2, 8, 8)
+    images = [np.rot90(board, turns, (2, 3)) for board in (boards, boards.swapaxes(2, 3)) for turns in range(4)]
+    packed = [np.packbits(image.reshape(-1, 2, 64), axis=2, bitorder="little").view("<u8")[..., 0] for image in images]
+    return dict(zip(last["game_id"], (min(names) for names in zip(*(sides.tolist() for sides in packed)))))
+
+
 class Rows:
     """The rows to learn: features, empty squares, targets in millidiscs, weights in 256ths."""
 
     def __init__(self, settings):
         rows = pl.read_parquet(SAMPLE / "positions/part-00000.parquet", hive_partitioning=False)
-        recipe = json.loads((SAMPLE / "manifest.json").read_text())["recipe"].encode()
-
-        def is_held_out(game):
-            drawn = blake3(recipe + game.to_bytes(8, "little"), key=key(3, 0, 0)).digest()
+        def is_held_out(name):
+            drawn = blake3(b"".join(side.to_bytes(8, "little") for side in name), key=key(3, 0, 0)).digest()
             return (int.from_bytes(drawn[:8], "little") >> 11) / 2**53 < settings["validation"]
 
-        rows = rows.filter(~pl.col("game_id").is_in([game for game in rows["game_id"].unique() if is_held_out(game)]))
-        discs = {name: np.unpackbits(rows[name].to_numpy().view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
-                 for name in ("black", "white")}
-        black_to_move = rows["black_to_move"].to_numpy()[:, None]
-        own, other = (np.where(black_to_move, discs[left], discs[right])
-                      for left, right in (("black", "white"), ("white", "black")))
+        held_out = [game for game, name in game_names(rows).items() if is_held_out(name)]
+        rows = rows.filter(~pl.col("game_id").is_in(held_out))
+        own, other = own_and_other(rows)
         boards = (own + 2 * other).astype(int)
         squares, numbers = [], []  # Instances come before numbers.
         for offset, pattern in zip(OFFSETS, map(dict, SET["pattern"])):

@@ -155,7 +155,7 @@ fn a_newer_algorithm_stops_a_run_until_it_is_taken_from_the_next_generation_on()
     write_sealed(&path, &lineage).unwrap();
     let before = generation(&workspace, 1);
     let config = tiny(&workspace, "run", &[("run.generations", "3")]);
-    let words = "the algorithm of train is 0 in the run and 2 in this renma";
+    let words = "the algorithm of train is 0 in the run and 3 in this renma";
     check(&workspace, &format!("--config {config}"), 2, &[words]);
     assert!(generation(&workspace, 3).is_empty());
     check(&workspace, &format!("--config {config} --from-next"), 0, &[]);
@@ -761,4 +761,29 @@ fn a_default_that_has_moved_is_reported_and_the_run_keeps_its_own() {
     // To name the key is a change like any other.
     let named = tiny(&workspace, "run", &[("run.window", "3")]);
     check(&workspace, &format!("--config {named}"), 2, &["run.window is 4 in the run and 3 in the config"]);
+}
+
+#[test]
+fn a_training_that_would_repeat_games_is_refused_before_any_are_played_for_it() {
+    let workspace = Workspace::new();
+    // Without chance, an unchanged champion plays the same games again.
+    let changes = |window| {
+        [
+            ("generate.openings", "\"all\""),
+            ("generate.random_plies_min", "4"),
+            ("generate.exploration", "0.0"),
+            ("gate.games", "2"),
+            ("run.window", window),
+        ]
+    };
+    let config = tiny(&workspace, "run", &changes("1"));
+    check(&workspace, &format!("--config {config}"), 0, &[]);
+    tiny(&workspace, "run", &changes("3"));
+    let before = data(&workspace);
+    let options = format!("--config {config} --generations 3 --from-next");
+    let words = ["selfplay/generation=0001", "selfplay/generation=0002", "a game counts once"];
+    let outcome = check(&workspace, &options, 65, &words);
+    assert!(!outcome.stderr.contains("generate "), "{}", outcome.stderr);
+    let played = |files: &BTreeMap<String, Vec<u8>>| files.keys().filter(|name| name.contains("selfplay")).count();
+    assert_eq!(played(&data(&workspace)), played(&before));
 }

@@ -1,6 +1,5 @@
 //! `renma train`.
 
-use super::command_errors::UsageError;
 use super::model_errors::{error_table, judged_name, training_lines};
 use super::output::{counted, detail, say};
 use super::session::Session;
@@ -10,16 +9,8 @@ use crate::pipeline::train::task::{TrainReport, TrainTask};
 use crate::run::yardstick::refuse;
 use std::path::PathBuf;
 
-/// An error if two of the folders are the same, whose rows would count twice, or one of them is never trained on.
+/// An error if one of the folders is never trained on.
 pub(super) fn check_datasets(folders: &[PathBuf]) -> anyhow::Result<()> {
-    // If a folder cannot be read, the stage reports why.
-    let places: Vec<PathBuf> =
-        folders.iter().map(|path| path.canonicalize().unwrap_or_else(|_| path.clone())).collect();
-    let twice = (1..places.len()).find(|&number| places[..number].contains(&places[number]));
-    if let Some(number) = twice {
-        let name = folders[number].display();
-        return Err(UsageError(format!("--dataset {name}: this dataset is named twice\nname each dataset once")).into());
-    }
     for folder in folders {
         Manifest::read_any(folder).map_or(Ok(()), |manifest| refuse(folder, &manifest))?;
     }

@@ -9,6 +9,7 @@ mod metrics;
 mod order;
 mod parts;
 pub mod recipe;
+pub mod repeated_games;
 pub mod rows;
 pub mod run;
 pub mod shards;

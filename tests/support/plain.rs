@@ -99,9 +99,14 @@ impl Board {
         own - opponent + (own - opponent).signum() * empty
     }
 
+    /// The board under the eight symmetries.
+    pub(crate) fn images(&self) -> impl Iterator<Item = Self> {
+        symmetries().map(|image| Self(std::array::from_fn(|square| self.0[image(square)])))
+    }
+
     /// One board for all eight images.
     pub(crate) fn canonical(&self) -> Self {
-        symmetries().map(|image| Self(std::array::from_fn(|square| self.0[image(square)]))).min().unwrap()
+        self.images().min().unwrap()
     }
 }
 

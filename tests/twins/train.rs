@@ -66,7 +66,6 @@ impl Lessons {
         let mut lessons = Self::default();
         let mut training = Vec::new();
         for folder in folders {
-            let recipe = read_json(&folder.join("manifest.json"))["recipe"].as_str().unwrap().to_owned();
             let rows = Columns::read_parts(&folder.join("positions"));
             for row in 0..rows.count {
                 let board = board(&rows, row);
@@ -86,7 +85,7 @@ impl Lessons {
                     lessons.unlabeled += 1;
                     continue;
                 };
-                let game = [recipe.as_bytes(), &rows.bits("game_id", row).to_le_bytes()].concat();
+                let game = game_name(&rows, row);
                 let exact = rows.optional("exact", row) == Some(1);
                 let judged = Judged { board, target, score, result, exact };
                 if unit_of(seed, Purpose::Validation, &game) < real(config, "validation") {
@@ -110,6 +109,14 @@ impl Lessons {
         lessons.training = training.iter().map(lesson).collect();
         lessons
     }
+}
+
+/// The name of the game of a row: its last position, as the least of its images.
+fn game_name(rows: &Columns, row: usize) -> Vec<u8> {
+    let is_of_game = |other: &usize| rows.bits("game_id", *other) == rows.bits("game_id", row);
+    let last = (row..rows.count).take_while(is_of_game).last().unwrap();
+    let last = board(rows, last);
+    last.images().map(|image| image.bits()).min().unwrap().map(u64::to_le_bytes).concat()
 }
 
 fn board(rows: &Columns, row: usize) -> Board {

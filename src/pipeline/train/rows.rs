@@ -1,6 +1,7 @@
 //! Rows to learn and rows to judge by: datasets decoded once, split by game.
 
 use super::blocks::{BlockRow, Blocks};
+use super::repeated_games::{ComparedGame, Comparison, game_name, parts_of, refuse_repeated};
 use super::targets::{result, targets};
 use super::task::{Target, TrainConfig, TrainTask};
 use crate::artifact::{ArtifactError, Dataset, POSITIONS, PositionRow};
@@ -8,6 +9,7 @@ use crate::engine::{Opponent, Player, Position, Score};
 use crate::pipeline::{Context, StageError};
 use crate::random::{Stream, belongs};
 use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
+use std::mem::take;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
@@ -180,17 +182,18 @@ fn filled(
     datasets: &[Dataset],
     context: Context<'_>,
 ) -> Result<TrainingSet, StageError> {
-    let parts: Vec<(&Dataset, usize)> =
-        datasets.iter().flat_map(|dataset| (0..dataset.part_count()).map(move |part| (dataset, part))).collect();
+    let (parts, comparison) = (parts_of(datasets), Comparison::new(datasets));
+    let mut games = Vec::new();
     let rows = parts.iter().map(|(dataset, part)| dataset.manifest().parts[*part].files[POSITIONS.name].rows);
     let most = rows.max().unwrap_or(0).max(1);
     let together = (task.memory / 4 / (most * DECODED_SIZE)).clamp(1, 4 * context.threads as u64) as usize;
     let read = |parts: &[(&Dataset, usize)]| -> Result<Vec<PartRows>, StageError> {
-        parts.par_iter().map(|(dataset, part)| read_part(task, dataset, *part, context)).collect()
+        parts.par_iter().map(|(dataset, part)| read_part(task, dataset, *part, comparison, context)).collect()
     };
     let mut add_all = |parts: Vec<PartRows>| {
-        parts.into_iter().try_for_each(|part| {
+        parts.into_iter().try_for_each(|mut part| {
             context.check()?;
+            games.push(take(&mut part.games));
             Ok::<_, StageError>(set.add(part)?)
         })
     };
@@ -201,6 +204,7 @@ fn filled(
         before = next?;
     }
     add_all(before)?;
+    refuse_repeated(datasets, &games)?;
     set.training.finish()?;
     set.validation.finish()?;
     set.curve.iter_mut().try_for_each(|(_, rows)| rows.finish())?;
@@ -217,32 +221,34 @@ struct PartRows {
     validation: Vec<JudgedRow>,
     unlabeled: u64,
     curve: [Vec<TrainingRow>; CURVE_SHARES.len()],
+    games: Vec<ComparedGame>,
 }
 
 fn read_part(
     task: &TrainTask<'_>,
     dataset: &Dataset,
     part: usize,
+    comparison: Comparison,
     context: Context<'_>,
 ) -> Result<PartRows, StageError> {
     context.check()?;
     dataset.check_games(part)?;
     context.check()?;
-    let recipe = dataset.manifest().recipe.to_string();
     let mut result = PartRows::default();
     let rows = dataset.positions(part, context.stop)?;
     for game in rows.chunk_by(|(_, left), (_, right)| left.game_id == right.game_id) {
         context.check()?;
-        result.add_game(task, &recipe, game);
+        let name = game_name(game);
+        result.games.extend(comparison.game(game[0].1.game_id, &name));
+        result.add_game(task, &name, game);
     }
     Ok(result)
 }
 
 impl PartRows {
-    fn add_game(&mut self, task: &TrainTask<'_>, recipe: &str, game: &[(Position, PositionRow)]) {
+    fn add_game(&mut self, task: &TrainTask<'_>, name: &[u8], game: &[(Position, PositionRow)]) {
         let config = task.config;
-        let game_id = game[0].1.game_id;
-        let held_out = is_held_out(task.seed, recipe, game_id, config.validation);
+        let held_out = belongs(task.seed, Stream::Validation, name, config.validation);
         let begin = self.training.len();
         for ((position, row), target) in game.iter().zip(targets(&config.target, game)) {
             if row.empties < config.empties_min || config.empties_max < row.empties {
@@ -262,21 +268,11 @@ impl PartRows {
             }
         }
         for (&share, rows) in curve_shares(config).iter().zip(&mut self.curve) {
-            if belongs(task.seed, Stream::LearningCurve, &game_name(recipe, game_id), share) {
+            if belongs(task.seed, Stream::LearningCurve, name, share) {
                 rows.extend_from_slice(&self.training[begin..]);
             }
         }
     }
-}
-
-/// Whether a game of the dataset with this recipe is held out.
-fn is_held_out(seed: u64, recipe: &str, game_id: u64, share: f64) -> bool {
-    belongs(seed, Stream::Validation, &game_name(recipe, game_id), share)
-}
-
-/// The name under which a game is drawn. Datasets draw separately, even for equal game numbers.
-fn game_name(recipe: &str, game_id: u64) -> Vec<u8> {
-    [recipe.as_bytes(), &game_id.to_le_bytes()].concat()
 }
 
 /// The bytes at a place of a row that this program wrote.
@@ -336,22 +332,6 @@ impl BlockRow for JudgedRow {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_dataset_and_seed_holds_out_separate_games() {
-        let share = 0.25;
-        let held_out = |seed, recipe: &str| -> Vec<bool> {
-            (0..4000).map(|game| is_held_out(seed, recipe, game, share)).collect()
-        };
-        let common = |left: &[bool], right: &[bool]| left.iter().zip(right).filter(|(a, b)| **a && **b).count();
-        let first = held_out(1, "first");
-        assert_eq!(first, held_out(1, "first"));
-        for other in [held_out(1, "second"), held_out(2, "first")] {
-            // 1,000 of 4,000, and 250 in both if they are independent; five standard errors.
-            let (count, both) = (common(&other, &other), common(&first, &other));
-            assert!(count.abs_diff(1000) < 137 && both.abs_diff(250) < 77, "{count} {both}");
-        }
-    }
 
     #[test]
     fn rows_survive_their_bytes() {

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Goes up when the same inputs would give other weights.
-pub const ALGORITHM: u32 = 2;
+pub const ALGORITHM: u32 = 3;
 
 /// The most rows of a batch: sums of their updates, with a count, fit 64 bits.
 const BATCH_MAX: i64 = 1 << 16;
