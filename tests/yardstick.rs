@@ -11,7 +11,7 @@ use renma::engine::{Discs, Searcher, Symmetry};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use workspace::{Workspace, files};
+use workspace::{Outcome, Workspace, files};
 
 /// The smallest positions that are solved again.
 const SOLVED: usize = 8;
@@ -102,4 +102,51 @@ fn no_model_is_trained_on_it() {
         assert!(outcome.stderr.contains("it holds the yardstick"), "{}", outcome.stderr);
     }
     assert!(files(&workspace.path("models")).is_empty());
+}
+
+/// The yardstick as CSV, turned upside down and with the colors swapped.
+fn mirrored() -> String {
+    let mut text = "game_id,black,white,black_to_move,score\n".to_owned();
+    for row in rows() {
+        let (black, white, score) = (row.white.swap_bytes(), row.black.swap_bytes(), row.score.unwrap().0);
+        text += &format!("{},{black},{white},{},{score}\n", row.game_id / 10, !row.black_to_move);
+    }
+    text
+}
+
+#[test]
+fn its_positions_are_skipped_and_counted_in_any_dataset() {
+    let workspace = Workspace::new();
+    let config = workspace.config("run", "smoke", &[("train.target", "\"score\"")]);
+    workspace.done(&format!("generate --config {config} --model builtin:disc-count --output games"));
+    workspace.write("mirrored.csv", mirrored());
+    workspace.done("dataset import mirrored.csv --format csv --output mirrored");
+    let train = |datasets: &str, models: &str| {
+        workspace.run(&format!("train --config {config} --models {models} --json --dataset {datasets}"))
+    };
+    let report = |outcome: &Outcome| -> Value { serde_json::from_str(&outcome.stdout).unwrap() };
+    let [plain, both] = ["games", "games mirrored"].map(|datasets| train(datasets, &datasets.replace(' ', "-")));
+    assert!(both.stderr.contains("train: skipped 2,000 rows that are positions of the yardstick"), "{}", both.stderr);
+    let [plain, both] = [plain, both].map(|outcome| report(&outcome)["metrics"].take());
+    assert_eq!((&plain["yardstick_rows"], &both["yardstick_rows"]), (&Value::Null, &2000.into()));
+    assert_eq!([&plain["rows"], &plain["validation_rows"]], [&both["rows"], &both["validation_rows"]]);
+    let weights = |models: &str| std::fs::read(workspace.path(models).join("v0001/weights.parquet")).unwrap();
+    assert!(weights("games") == weights("games-mirrored"));
+    let alone = train("mirrored", "models");
+    assert_eq!(alone.code, Some(65));
+    assert!(alone.stdout.contains("it holds the yardstick"), "{}", alone.stdout);
+}
+
+#[test]
+fn the_published_method_skips_no_row() {
+    let workspace = Workspace::new();
+    let config = workspace.config("seed", "seed", &[("generate.games", "30")]);
+    workspace.done(&format!("generate --config {config} --model builtin:square-weights --output games"));
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("datasets/sample/selfplay/generation=0001");
+    for folder in [workspace.path("games"), sample] {
+        let train = format!("train --config {config} --models models --json --dataset {}", folder.display());
+        let report: Value = serde_json::from_str(&workspace.done(&train)).unwrap();
+        assert_eq!(report["metrics"]["rows"], Dataset::open(&folder).unwrap().manifest().rows("positions"));
+        assert_eq!(report["metrics"]["yardstick_rows"], Value::Null);
+    }
 }

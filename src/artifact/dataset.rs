@@ -15,3 +15,4 @@ pub mod tables;
 pub mod verdict;
 pub mod verify;
 pub mod writer;
+pub mod yardstick;

@@ -68,7 +68,6 @@ pub(super) fn with_task<T>(
         }
         StageCommand::Train(TrainArguments { dataset, parent, memory, .. }) => {
             let parent = parent.as_deref().map(load).transpose()?;
-            train::check_datasets(dataset)?;
             act(StageTask::Train(TrainTask {
                 config: &config.train,
                 seed,

@@ -3,19 +3,8 @@
 use super::model_errors::{error_table, judged_name, training_lines};
 use super::output::{counted, detail, say};
 use super::session::Session;
-use crate::artifact::Manifest;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::train::task::{TrainReport, TrainTask};
-use crate::run::yardstick::refuse;
-use std::path::PathBuf;
-
-/// An error if one of the folders is never trained on.
-pub(super) fn check_datasets(folders: &[PathBuf]) -> anyhow::Result<()> {
-    for folder in folders {
-        Manifest::read_any(folder).map_or(Ok(()), |manifest| refuse(folder, &manifest))?;
-    }
-    Ok(())
-}
 
 /// Says what was learned.
 pub(super) fn tell(session: &Session, task: &TrainTask<'_>, report: &TrainReport, seconds: f64) {
@@ -27,6 +16,9 @@ pub(super) fn tell(session: &Session, task: &TrainTask<'_>, report: &TrainReport
     session.summarize(Stage::Train.name(), &text, report.skipped);
     if 0 < metrics.unlabeled {
         say(&format!("train: skipped {} without the label to learn", counted(metrics.unlabeled, "row")));
+    }
+    if 0 < metrics.yardstick_rows {
+        say(&format!("train: skipped {} that are positions of the yardstick", counted(metrics.yardstick_rows, "row")));
     }
     if report.skipped {
         return;

@@ -1,75 +1,26 @@
-//! The yardstick: positions of self-play with exact scores. No model is trained on them and no choice is made by them, so that
-//! errors on them compare models of any run. They are part of the program.
+//! Errors of models on the yardstick, which are the same for all runs.
 
-use crate::artifact::dataset::positions::IMPORTED_POSITIONS;
+use crate::artifact::dataset::yardstick::{content, scored_positions};
 use crate::artifact::model::version::read_document;
 use crate::artifact::seal::{read_sealed, write_sealed};
-use crate::artifact::{
-    ArtifactError, ContentHash, GenerationLine, LoadedModel, Manifest, PositionRow, Registry, TableRow, VersionId,
-};
+use crate::artifact::{ArtifactError, ContentHash, GenerationLine, LoadedModel, Registry, VersionId};
 use crate::engine::{Discs, Evaluation, Position, Score};
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::LazyLock;
-
-/// Why its rows can be read without errors: see the test.
-const SOUND: &str = "the yardstick is sound";
-
-static MANIFEST: &[u8] = include_bytes!("../../datasets/yardstick/manifest.json");
-
-static FILE: &[u8] = include_bytes!("../../datasets/yardstick/positions/part-00000.parquet");
-
-/// More rows than it has.
-const ROWS_MAX: u64 = 1 << 12;
 
 /// Positions with greater scores are decided: who wins them is no question, and how high is a matter of a few moves.
 const NEAR_EVEN: Discs = Discs(20);
 
 /// Its near-even positions with their exact scores.
 static POSITIONS: LazyLock<Vec<(Position, Score)>> = LazyLock::new(|| {
-    let batch = IMPORTED_POSITIONS.decode(Path::new("yardstick"), FILE.into(), ROWS_MAX).expect(SOUND);
-    let rows = PositionRow::from_batch(&batch).expect(SOUND);
-    let scored = rows.iter().map(|row| (row.position().expect(SOUND), row.score.expect(SOUND)));
+    let scored = scored_positions().iter().copied();
     scored.filter(|(_, score)| score.abs() <= NEAR_EVEN.into()).collect()
 });
 
-/// Its content hash.
-///
-/// # Panics
-///
-/// If the yardstick is damaged, which a test rules out.
-pub fn content() -> ContentHash {
-    let manifest: Value = serde_json::from_slice(MANIFEST).expect(SOUND);
-    serde_json::from_value(manifest["content"].clone()).expect(SOUND)
-}
-
-/// Refuses a dataset that is the yardstick, or was merged from it.
-///
-/// # Errors
-///
-/// Its name, and why no model is trained on it.
-///
-/// # Panics
-///
-/// If the yardstick is damaged, which a test rules out.
-pub fn refuse(folder: &Path, manifest: &Manifest) -> Result<(), ArtifactError> {
-    let content = content();
-    if manifest.content != content && !manifest.parents.contains(&content) {
-        return Ok(());
-    }
-    let reason = "it holds the yardstick, which measures models: none is trained on it\nname other datasets";
-    Err(ArtifactError::unfit(folder, reason))
-}
-
 /// The *exact MAE* of a model: the mean absolute error in discs of its static value on the near-even positions (exact score
 /// within ±20 discs) of the yardstick.
-///
-/// # Panics
-///
-/// If the yardstick is damaged, which a test rules out.
 pub fn exact_mae(evaluation: &Evaluation) -> f64 {
     let errors = POSITIONS.iter().map(|&(position, exact)| {
         let Score(value) = evaluation.static_value(position);

@@ -4,6 +4,7 @@ use super::blocks::{BlockRow, Blocks};
 use super::repeated_games::{ComparedGame, Comparison, game_name, parts_of, refuse_repeated};
 use super::targets::{result, targets};
 use super::task::{Target, TrainConfig, TrainTask};
+use crate::artifact::dataset::yardstick::is_in_yardstick;
 use crate::artifact::{ArtifactError, Dataset, POSITIONS, PositionRow};
 use crate::engine::{Opponent, Player, Position, Score};
 use crate::pipeline::{Context, StageError};
@@ -56,6 +57,8 @@ pub struct TrainingSet {
     pub validation: Blocks<JudgedRow>,
     /// Rows left out because the label that is to be learned is missing.
     pub unlabeled: u64,
+    /// Rows left out because they are positions of the yardstick.
+    pub yardstick_rows: u64,
     /// The rows to learn of each share of a learning curve, fewest first; none if there is no curve.
     pub curve: Vec<(f64, Blocks<TrainingRow>)>,
 }
@@ -94,13 +97,15 @@ impl TrainingSet {
     pub fn of_rows(rows: &[TrainingRow]) -> Self {
         let mut training = Blocks::new(PathBuf::new(), u64::MAX);
         training.extend(rows).and_then(|()| training.finish()).expect("nothing is written");
-        Self { training, validation: Blocks::new(PathBuf::new(), u64::MAX), unlabeled: 0, curve: Vec::new() }
+        let validation = Blocks::new(PathBuf::new(), u64::MAX);
+        Self { training, validation, unlabeled: 0, yardstick_rows: 0, curve: Vec::new() }
     }
 
     fn add(&mut self, part: PartRows) -> Result<(), ArtifactError> {
         self.training.extend(&part.training)?;
         self.validation.extend(&part.validation)?;
         self.unlabeled += part.unlabeled;
+        self.yardstick_rows += part.yardstick_rows;
         self.curve.iter_mut().zip(part.curve).try_for_each(|((_, rows), more)| rows.extend(&more))
     }
 }
@@ -124,6 +129,10 @@ fn no_rows(task: &TrainTask<'_>, set: &TrainingSet) -> StageError {
         return StageError::NoRows(format!("{reason}\nlower it, or add games"));
     }
     let mut text = format!("cannot train: {names} has no rows with {min} to {max} empty squares");
+    if 0 < set.yardstick_rows {
+        let reason = "it holds the yardstick, which measures models: none is trained on it";
+        return StageError::NoRows(format!("{text} to learn: {reason}\nname other datasets"));
+    }
     if 0 < set.unlabeled {
         let (target, column) = match task.config.target {
             Target::Result {} => ("result", "`result`"),
@@ -154,6 +163,7 @@ pub fn read_rows(task: &TrainTask<'_>, datasets: &[Dataset], context: Context<'_
         training: rows_of(1.0),
         validation: Blocks::new(folder.to_owned(), task.memory / 8),
         unlabeled: 0,
+        yardstick_rows: 0,
         curve: shares.iter().map(|&share| (share, rows_of(share))).collect(),
     };
     filled(set, task, datasets, context)
@@ -172,7 +182,8 @@ pub(super) fn read_some_rows(
 ) -> Result<TrainingSet, StageError> {
     let training = Blocks::keeping(task.registry.folder().to_owned(), task.memory / 2, kept);
     let validation = Blocks::keeping(PathBuf::new(), u64::MAX, Vec::new());
-    filled(TrainingSet { training, validation, unlabeled: 0, curve: Vec::new() }, task, datasets, context)
+    let set = TrainingSet { training, validation, unlabeled: 0, yardstick_rows: 0, curve: Vec::new() };
+    filled(set, task, datasets, context)
 }
 
 /// Decodes the parts of datasets, several at a time, and adds their rows in order while the next are decoded.
@@ -220,6 +231,7 @@ struct PartRows {
     training: Vec<TrainingRow>,
     validation: Vec<JudgedRow>,
     unlabeled: u64,
+    yardstick_rows: u64,
     curve: [Vec<TrainingRow>; CURVE_SHARES.len()],
     games: Vec<ComparedGame>,
 }
@@ -252,6 +264,10 @@ impl PartRows {
         let begin = self.training.len();
         for ((position, row), target) in game.iter().zip(targets(&config.target, game)) {
             if row.empties < config.empties_min || config.empties_max < row.empties {
+                continue;
+            }
+            if is_in_yardstick(*position) {
+                self.yardstick_rows += 1;
                 continue;
             }
             let Some(target) = target else {

@@ -135,6 +135,7 @@ fn fit_from(
         validation_rows: set.validation.row_count(&all),
         held_out: !set.validation.is_empty(),
         unlabeled: set.unlabeled,
+        yardstick_rows: set.yardstick_rows,
         updates: whole.visits(&plan.parts),
         epochs,
         vector_epochs,

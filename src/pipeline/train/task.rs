@@ -372,6 +372,9 @@ pub struct TrainMetrics {
     /// Rows left out because the label that is to be learned is missing.
     #[serde(default, skip_serializing_if = "is_off")]
     pub unlabeled: u64,
+    /// Rows left out because they are positions of the yardstick.
+    #[serde(default, skip_serializing_if = "is_off")]
+    pub yardstick_rows: u64,
     /// Rows learned, each as often as it was visited.
     pub updates: u64,
     /// The error of each epoch, of the last round of weights.
