@@ -31,6 +31,7 @@ mod status;
 mod train;
 
 use crate::artifact::panics;
+use crate::artifact::publish::UNSYNCABLE;
 use crate::exit_code;
 use crate::play::{gtp, nboard};
 use anyhow::anyhow;
@@ -38,7 +39,7 @@ use arguments::help::{self, Detail};
 use arguments::{Arguments, Command};
 use clap::FromArgMatches;
 use command_errors::Failure;
-use output::{complain, print_json, print_with};
+use output::{complain, print_json, print_with, say};
 use serde_json::json;
 use session::Session;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -67,6 +68,12 @@ pub fn main() -> ExitCode {
     let work = AssertUnwindSafe(|| start(&session, arguments.command));
     // The hook has said where.
     let result = catch_unwind(work).unwrap_or_else(|_| Err(anyhow!("this is an error in renma: report it")));
+    if let Some(folder) = UNSYNCABLE.get() {
+        let folder = folder.display();
+        say(&format!(
+            "note: the file system of {folder} cannot sync folders: a loss of power may undo what was finished last"
+        ));
+    }
     match result {
         Ok(code) => code,
         Err(error) => report(&error, session.json),

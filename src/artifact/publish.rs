@@ -1,7 +1,8 @@
 //! The only way to disk: files and folders appear whole or not at all.
 //!
 //! A temporary file is written in the same folder, synced, renamed over its name, and the folder is synced. If that last step
-//! fails, the file is there, and the error says so ([`ArtifactError::Unsynced`]).
+//! fails, the file is there, and the error says so ([`ArtifactError::Unsynced`]). Where a file system cannot sync folders at all,
+//! that step is left out ([`UNSYNCABLE`]).
 
 pub mod temporary;
 
@@ -13,8 +14,12 @@ use std::fs::{self, File, FileType};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use tempfile::NamedTempFile;
 use temporary::{TemporaryFolder, temporary_file};
+
+/// The first folder whose file system cannot sync folders, as some network shares cannot. The command says so.
+pub static UNSYNCABLE: OnceLock<PathBuf> = OnceLock::new();
 
 /// The name of a removed folder inside a temporary one.
 const REMOVED_NAME: &str = "removed";
@@ -152,7 +157,7 @@ fn create_synced(path: &Path) -> io::Result<()> {
         created = fs::create_dir(path);
     }
     match created {
-        Ok(()) => File::open(above)?.sync_all(),
+        Ok(()) => sync(&File::open(above)?, above),
         // Most are there already, and another process may be creating it too.
         Err(_) if fs::metadata(path).is_ok_and(|metadata| metadata.is_dir()) => Ok(()),
         other => other,
@@ -396,11 +401,23 @@ pub fn parent(path: &Path) -> &Path {
 
 /// Syncs the open folder of a path that has just got its final name.
 fn sync_name(folder: &File, path: &Path) -> Result<(), ArtifactError> {
-    folder.sync_all().map_err(|source| ArtifactError::Unsynced { path: path.to_owned(), source })
+    sync(folder, parent(path)).map_err(|source| ArtifactError::Unsynced { path: path.to_owned(), source })
 }
 
 fn sync_folder(path: &Path) -> Result<(), ArtifactError> {
-    File::open(path).and_then(|folder| folder.sync_all()).map_err(|source| ArtifactError::io("sync", path, source))
+    File::open(path).and_then(|folder| sync(&folder, path)).map_err(|source| ArtifactError::io("sync", path, source))
+}
+
+/// Syncs an open folder, where its file system can do that. Files are synced without this exception: their bytes are at stake.
+fn sync(folder: &File, path: &Path) -> io::Result<()> {
+    match folder.sync_all() {
+        // Linux has EINVAL for a file system without this call, others EOPNOTSUPP.
+        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
+            UNSYNCABLE.get_or_init(|| path.to_owned());
+            Ok(())
+        }
+        other => other,
+    }
 }
 
 fn set_mode(path: &Path, mode: u32) -> io::Result<()> {

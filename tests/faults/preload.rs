@@ -7,7 +7,7 @@
 //! | RENMA_FAULT_ROOT | the folder |
 //! | RENMA_FAULT_STATE | another folder of the same file system, for the counter and for what a power cut brings back |
 //! | RENMA_FAULT_AT | the call to spoil, counted from 1; 0 only counts |
-//! | RENMA_FAULT_KIND | `eio`, `enospc`, `eintr`, `short`, `kill`, or `power`: the process group is killed, and a part of what was not synced is lost |
+//! | RENMA_FAULT_KIND | `eio`, `enospc`, `eintr`, `short`, `kill`; `power`: the process group is killed, and a part of what was not synced is lost; or `unsyncable`: from the call on, folders cannot be synced |
 //! | RENMA_FAULT_SEED | chooses what a power cut loses |
 //!
 //! At its end the program writes what a power cut would lose then to `unsynced` in the folder of the state.
@@ -32,6 +32,7 @@ const O_CREAT: c_int = 0o100;
 const O_TRUNC: c_int = 0o1000;
 const EINTR: c_int = 4;
 const EIO: c_int = 5;
+const EINVAL: c_int = 22;
 const ENOSPC: c_int = 28;
 const SIGKILL: c_int = 9;
 
@@ -101,13 +102,18 @@ enum Fate {
 fn fate(call: Call, name: &str, path: &Path) -> Fate {
     let Some(plan) = plan().filter(|plan| path.starts_with(&plan.root) && !power::is_cut()) else { return Fate::Passes };
     let count = plan.counter.fetch_add(1, Ordering::SeqCst) + 1;
-    if plan.at == 0 || plan.at != count {
+    let is_chosen = match plan.kind.as_str() {
+        "unsyncable" => plan.at <= count && name == "fsync" && path.is_dir(),
+        _ => plan.at == count,
+    };
+    if plan.at == 0 || !is_chosen {
         return Fate::Passes;
     }
     if let Ok(state) = std::env::var("RENMA_FAULT_STATE") {
         std::fs::write(format!("{state}/spoilt"), format!("{name} {}", path.display())).ok();
     }
     match (plan.kind.as_str(), call) {
+        ("unsyncable", _) => Fate::Fails(EINVAL),
         ("eio", _) => Fate::Fails(EIO),
         ("enospc", Call::Data | Call::Name) => Fate::Fails(ENOSPC),
         ("eintr", Call::Data) => Fate::Fails(EINTR),
