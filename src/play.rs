@@ -10,5 +10,6 @@ pub mod nboard;
 pub mod picture;
 pub mod random_positions;
 pub mod session;
+pub mod signals;
 pub mod teamwork;
 pub mod terminal;

@@ -1,4 +1,5 @@
-//! The first signal in the midst of a long search: every command ends soon, with 130, and leaves nothing half-made.
+//! The first signal in the midst of a long search: every command ends soon, with 130, and leaves nothing half-made. Signals that a
+//! command was started to ignore, and engines whose other side is gone.
 #![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -17,8 +18,9 @@ use renma::pipeline::generate::task::ALGORITHM;
 use renma::random::{Stream, stream};
 use rustix::process::Signal;
 use serde_json::Value;
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::Child;
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use workspace::{Outcome, Workspace, check_same, files, reached, send, signal_group, start_pipeline};
@@ -44,6 +46,19 @@ fn ticks(id: u32) -> u64 {
     fields.get(11..13).map_or(0, |times| times.iter().map(|time| time.parse::<u64>().unwrap()).sum())
 }
 
+/// How a child ends that has been told to.
+fn outcome_soon(mut child: Child, arguments: &str) -> Outcome {
+    let before_end = ticks(child.id());
+    while child.try_wait().unwrap().is_none() {
+        if before_end + TICKS_TO_END < ticks(child.id()) {
+            child.kill().unwrap();
+            panic!("{arguments}: it still works");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.wait_with_output().unwrap().into()
+}
+
 /// Interrupts a command that would search for hours, and looks at how it ends and what it leaves.
 fn check_in_the_midst(workspace: &Workspace, arguments: &str) {
     let before = files(workspace.root());
@@ -52,17 +67,7 @@ fn check_in_the_midst(workspace: &Workspace, arguments: &str) {
     let at_work = reached(&mut child, || TICKS_AT_WORK <= ticks(id));
     assert!(at_work, "{arguments}: {:?}", Outcome::from(child.wait_with_output().unwrap()));
     interrupt(&child);
-    let before_end = ticks(id);
-    let outcome: Outcome = loop {
-        if child.try_wait().unwrap().is_some() {
-            break child.wait_with_output().unwrap().into();
-        }
-        if before_end + TICKS_TO_END < ticks(id) {
-            child.kill().unwrap();
-            panic!("{arguments}: it still works after the signal");
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    };
+    let outcome = outcome_soon(child, arguments);
     assert_eq!(outcome.code, Some(130), "{arguments}: {}", outcome.stderr);
     assert!(outcome.stderr.contains("press Ctrl-C again to abort"), "{arguments}: {}", outcome.stderr);
     // No result, and for a script the error.
@@ -310,4 +315,84 @@ fn every_kind_of_search_ends_soon_after_its_flag_is_raised() {
     ];
     // A search that does not listen takes hours.
     assert!(seconds.iter().all(|&seconds| seconds < 60.0), "{seconds:?}");
+}
+
+#[test]
+fn a_signal_that_was_ignored_at_the_start_stays_ignored() {
+    let workspace = Workspace::new();
+    let config = config(&workspace, "many", &[("generate.games", "100000")]);
+    for (name, signal, other) in
+        [("INT", Signal::INT, Signal::TERM), ("TERM", Signal::TERM, Signal::HUP), ("HUP", Signal::HUP, Signal::INT)]
+    {
+        let call = format!("generate --config {config} --model builtin:square-weights --output {name}");
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("trap '' {name}; exec \"$@\""), "sh", env!("CARGO_BIN_EXE_renma")]);
+        shell.args(["--progress", "none", "--threads", "1"]).args(call.split(' ')).current_dir(workspace.root());
+        let mut child = shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let parts = || std::fs::read_dir(workspace.path(name).join("positions")).map_or(0, Iterator::count);
+        assert!(reached(&mut child, || 2 < parts()), "{name}");
+        send(&child, signal);
+        let before = parts();
+        assert!(reached(&mut child, || before + 100 < parts()), "SIG{name} ended it");
+        send(&child, other);
+        let outcome = outcome_soon(child, name);
+        assert_eq!(outcome.code, Some(130), "{name}: {}", outcome.stderr);
+        assert_eq!(outcome.stderr.matches("press Ctrl-C again").count(), 1, "{name}: {}", outcome.stderr);
+    }
+}
+
+/// An engine that was told these commands, and may be told more.
+fn engine(workspace: &Workspace, arguments: &str, commands: &str) -> Child {
+    let mut engine = workspace.command(&arguments.split(' ').collect::<Vec<_>>());
+    let mut child = engine.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.as_mut().unwrap().write_all(commands.as_bytes()).unwrap();
+    child
+}
+
+/// An engine in the midst of a search for hours.
+fn searching_engine(workspace: &Workspace, arguments: &str, commands: &str) -> Child {
+    let mut child = engine(workspace, arguments, commands);
+    let id = child.id();
+    assert!(reached(&mut child, || TICKS_AT_WORK <= ticks(id)), "{arguments}");
+    child
+}
+
+#[test]
+fn an_engine_ends_its_search_when_nobody_can_hear_of_it() {
+    let workspace = Workspace::new();
+    for (arguments, commands) in [
+        ("nboard --depth 60 --model builtin:square-weights", "go\n"),
+        ("nboard --depth 60 --model builtin:square-weights", "hint 3\n"),
+        ("gtp --depth 60 --model builtin:square-weights", "genmove b\ngenmove w\n"),
+    ] {
+        let mut child = searching_engine(&workspace, arguments, commands);
+        drop((child.stdin.take(), child.stdout.take()));
+        let outcome = outcome_soon(child, arguments);
+        assert_eq!(
+            (outcome.code, outcome.stderr.contains("error")),
+            (Some(0), false),
+            "{arguments}: {}",
+            outcome.stderr
+        );
+    }
+}
+
+#[test]
+fn an_engine_goes_on_for_a_script_that_only_reads_and_for_one_that_only_writes() {
+    let workspace = Workspace::new();
+    // All commands are written before the search has ended.
+    let arguments = "gtp --depth 60 --nodes 20000000 --model builtin:square-weights";
+    let mut child = engine(&workspace, arguments, "genmove b\n");
+    drop(child.stdin.take());
+    let mut answer = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut answer).unwrap();
+    assert!(answer.starts_with("= "), "{answer}");
+    assert_eq!(outcome_soon(child, arguments).code, Some(0));
+    // Another reader may come, as with a named pipe, while commands can.
+    let mut child = searching_engine(&workspace, "gtp --depth 60 --model builtin:square-weights", "genmove b\n");
+    drop(child.stdout.take());
+    let id = child.id();
+    assert!(reached(&mut child, || 2 * TICKS_AT_WORK <= ticks(id)), "it ended");
+    interrupt(&child);
+    assert_ne!(outcome_soon(child, "gtp").code, None);
 }

@@ -110,7 +110,8 @@ fn run(
 fn read_input(context: Context<'_>, path: PathBuf) -> Result<Vec<u8>, StageError> {
     let (sender, receiver) = channel();
     // After an interruption nobody receives the bytes.
-    thread::spawn(move || sender.send(read(&path)).unwrap_or_default());
+    let send = move || sender.send(read(&path)).unwrap_or_default();
+    thread::Builder::new().spawn(send).map_err(StageError::Thread)?;
     loop {
         if let Ok(bytes) = receiver.recv_timeout(Duration::from_millis(20)) {
             return Ok(bytes?);

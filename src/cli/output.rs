@@ -21,6 +21,9 @@ pub(super) const FOUND: f64 = 0.95;
 /// Whether stderr has errors only, else also a line per stage, notes and warnings. Set once, before anything is said.
 pub(super) static IS_QUIET: AtomicBool = AtomicBool::new(false);
 
+/// Whether stdout has the result, or the error, as JSON.
+pub(super) static IS_JSON: AtomicBool = AtomicBool::new(false);
+
 /// Whether stderr has the details too.
 pub(super) static IS_VERBOSE: AtomicBool = AtomicBool::new(false);
 

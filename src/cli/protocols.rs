@@ -4,15 +4,24 @@ use super::arguments::positions::{EngineArguments, ModelArguments};
 use super::arguments::run::named_registry;
 use super::command_errors::UsageError;
 use super::output::print_with;
-use super::session::{Session, choose_model, warn_without_statistics};
+use super::session::{STOP, Session, choose_model, warn_without_statistics};
 use crate::artifact::Model;
 use crate::engine::{Depth, Limits, Selective};
+use crate::pipeline::StageError;
 use crate::play::session::SearchSettings;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{FileType, fstat};
+use rustix::io::Errno;
+use rustix::stdio;
 use std::io::{self, BufReader, Stdin, Write, stdin};
-use std::sync::atomic::AtomicBool;
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Answers commands of a protocol until they end.
 type Serve = fn(&Model, SearchSettings, BufReader<Stdin>, &AtomicBool, &mut dyn Write) -> io::Result<()>;
+
+/// Whether the other program is gone.
+static IS_ALONE: AtomicBool = AtomicBool::new(false);
 
 /// The limits of an engine that was given none, and has no clock.
 const DEPTH: u8 = 8;
@@ -40,7 +49,31 @@ pub(super) fn run(session: &Session, command: &str, arguments: &EngineArguments,
     };
     let settings =
         SearchSettings { limits, timed_limits, move_time: arguments.seconds, threads: session.threads_per_position };
+    std::thread::Builder::new().spawn(stop_when_alone).map_err(StageError::Thread)?;
     let (context, input) = (session.context(), BufReader::new(stdin()));
     print_with(|output| serve(&chosen.model.model, settings, input, context.stop, output))?;
-    Ok(context.check()?)
+    if IS_ALONE.load(Ordering::Relaxed) { Ok(()) } else { Ok(context.check()?) }
+}
+
+/// Waits until nobody writes commands and nobody can read an answer any more, and stops the search. A script that has written all of
+/// its commands still reads.
+fn stop_when_alone() {
+    let (input, output) = (stdio::stdin(), stdio::stdout());
+    // A file of commands has no other end.
+    let is_file = fstat(input).is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::RegularFile);
+    if (is_file || wait_for_hangup(input)) && wait_for_hangup(output) {
+        IS_ALONE.store(true, Ordering::Relaxed);
+        STOP.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Waits until the other end of a pipe, a socket or a terminal is gone, for ever if it has none; `false` if that cannot be known.
+fn wait_for_hangup(stream: BorrowedFd<'_>) -> bool {
+    let mut polled = [PollFd::from_borrowed_fd(stream, PollFlags::empty())];
+    while let Err(error) = poll(&mut polled, None) {
+        if error != Errno::INTR {
+            return false;
+        }
+    }
+    polled[0].revents().intersects(PollFlags::HUP | PollFlags::ERR)
 }

@@ -1,22 +1,27 @@
 //! What a command works with: threads, the stop flag, progress, and how to name things.
 
 use super::arguments::{GlobalArguments, ProgressMode};
-use super::output::{IS_QUIET, IS_VERBOSE, detail, print, print_json, say};
+use super::output::{IS_JSON, IS_QUIET, IS_VERBOSE, detail, print, print_json, say};
 use super::progress::Watcher;
 use crate::artifact::model::reference::{load_champion, load_model};
 use crate::artifact::{ArtifactError, Builtin, LoadedModel};
 use crate::config::LoadedConfig;
 use crate::engine::MpcLevel;
 use crate::exit_code;
-use crate::pipeline::{Context, Host};
+use crate::pipeline::{Context, Host, StageError};
+use crate::play::signals::is_ignored;
 use serde::Serialize;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::flag;
+use signal_hook::iterator::Signals;
 use std::path::Path;
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-static STOP: AtomicBool = AtomicBool::new(false);
+/// Raised when the work is to stop.
+pub(super) static STOP: AtomicBool = AtomicBool::new(false);
 static BUDGET_SPENT: AtomicBool = AtomicBool::new(false);
 static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
 
@@ -31,14 +36,9 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Handles signals: the first stops the work gracefully, the second at once.
     pub(super) fn start(arguments: &GlobalArguments) -> anyhow::Result<Self> {
-        ctrlc::set_handler(|| {
-            if STOP.swap(true, Ordering::Relaxed) {
-                std::process::exit(exit_code::INTERRUPTED.into());
-            }
-            say("stopping; press Ctrl-C again to abort at once");
-        })?;
+        handle_signals()?;
+        IS_JSON.store(arguments.json, Ordering::Relaxed);
         IS_QUIET.store(arguments.quiet, Ordering::Relaxed);
         IS_VERBOSE.store(arguments.verbose, Ordering::Relaxed);
         let progress = if arguments.quiet { ProgressMode::None } else { arguments.progress };
@@ -81,6 +81,24 @@ impl Session {
         let again = if skipped { ", made before" } else { "" };
         say(&format!("{}{stage:<9} {text}{again}", self.watcher.indent()));
     }
+}
+
+/// Handles signals: the first stops the work gracefully, the second at once. One that the program was started to ignore, such as
+/// SIGHUP by `nohup`, stays ignored.
+fn handle_signals() -> anyhow::Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| !is_ignored(signal)))?;
+    let obey = move || {
+        for _ in signals.forever() {
+            if STOP.swap(true, Ordering::Relaxed) {
+                std::process::exit(exit_code::INTERRUPTED.into());
+            }
+            say("stopping; press Ctrl-C again to abort at once");
+        }
+    };
+    std::thread::Builder::new().name("signals".to_owned()).spawn(obey).map_err(StageError::Thread)?;
+    // With a handler for it, a write beyond the limit of file sizes (`ulimit -f`) fails instead of ending the program.
+    flag::register(SIGXFSZ, Arc::default())?;
+    Ok(())
 }
 
 /// The clock, and the terminal.

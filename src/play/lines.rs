@@ -1,5 +1,6 @@
 //! Lines as they arrive, read by a separate thread, so that a wait for one can be ended and a search can be told of one.
 
+use super::signals::is_ignored;
 use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use rustix::process::{Signal, getpid, kill_process};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
@@ -65,7 +66,11 @@ impl Lines {
         let (sender, lines) = bounded(1);
         std::thread::spawn(move || {
             for prompt in asked {
-                let sent = match editor.readline(&prompt) {
+                let mut read = editor.readline(&prompt);
+                while is_ignored(libc::SIGINT) && matches!(read, Err(ReadlineError::Interrupted)) {
+                    read = editor.readline(&prompt);
+                }
+                let sent = match read {
                     Ok(text) => sender.send(Line { text, is_cut: false }).is_ok(),
                     // Where this fails, the end of the lines ends the session too.
                     Err(ReadlineError::Interrupted) => kill_process(getpid(), Signal::INT).is_ok(),
