@@ -13,7 +13,7 @@ mod gate;
 mod gc;
 mod generate;
 mod init;
-mod memory;
+pub mod memory;
 mod model;
 mod model_errors;
 mod output;

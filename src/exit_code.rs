@@ -17,6 +17,6 @@ exit_codes! {
     INCONCLUSIVE = 11, "The gate was inconclusive.";
     BUDGET_SPENT = 12, "The budget was spent first; repeat the command to resume.";
     BAD_INPUT = 65, "An input is damaged, unsuitable or empty; retrying does not help.";
-    TRY_AGAIN = 75, "The disk is full, a folder is in use or a worker was lost; retrying may help.";
+    TRY_AGAIN = 75, "The disk or the memory is full, a folder is in use or a worker was lost; retrying may help.";
     INTERRUPTED = 130, "Interrupted; finished work is kept.";
 }

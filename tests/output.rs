@@ -1,4 +1,5 @@
-//! What commands write to: a new file, a pipe, stdout; nothing that somebody else put there.
+//! What commands write to: a new file, a pipe, stdout; nothing that somebody else put there. Limits of the size of files and of
+//! memory.
 #![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -306,4 +307,58 @@ fn import_and_merge_refuse_a_dangling_link_before_any_work() {
         check_refused(&workspace.run(arguments), arguments, &["link", "exists already"]);
         assert!(symlink_metadata(workspace.path("link")).unwrap().is_symlink());
     }
+}
+
+/// A call of the program below limits of the shell.
+fn limited(workspace: &Workspace, limit: &str, arguments: &str) -> Outcome {
+    let mut shell = Command::new("bash");
+    shell.args(["-c", &format!("ulimit {limit}; exec \"$@\""), "bash", env!("CARGO_BIN_EXE_renma")]);
+    shell.args(["--progress", "none", "--threads", "1"]).args(arguments.split(' ')).current_dir(workspace.root());
+    shell.stdin(Stdio::null()).output().unwrap().into()
+}
+
+#[test]
+fn a_file_beyond_the_limit_of_sizes_is_named_and_nothing_of_it_stays() {
+    let workspace = Workspace::new();
+    // The games fit, the positions do not.
+    workspace.config(
+        "sizes",
+        "smoke",
+        &[&ONE_PLY[..], &[("generate.games", "400"), ("generate.part_games", "400")]].concat(),
+    );
+    let call = "generate --config configs/sizes.toml --model builtin:square-weights --output";
+    let outcome = limited(&workspace, "-f 40", &format!("{call} limited"));
+    assert_eq!(outcome.code, Some(75), "{}", outcome.stderr);
+    let expected = "error: cannot write limited/positions/part-00000.parquet: File too large";
+    assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
+    let names: Vec<String> = files(&workspace.path("limited")).into_keys().collect();
+    assert_eq!(names, ["games/part-00000.parquet"]);
+    workspace.done(&format!("{call} limited"));
+    workspace.done(&format!("{call} whole"));
+    workspace::check_same(&workspace.path("limited"), &workspace.path("whole"), "after the limit");
+}
+
+#[test]
+fn too_little_memory_ends_a_command_with_a_message() {
+    let workspace = Workspace::new();
+    workspace.write("start.obf", format!("{BOARD} X;\n"));
+    let (mut megabytes, mut ended) = (16, 0);
+    let limit = |megabytes: u64| format!("-v {}", megabytes << 10);
+    while limited(&workspace, &limit(megabytes), "--version").code != Some(0) {
+        megabytes += 8;
+    }
+    loop {
+        megabytes += 8;
+        let outcome = limited(&workspace, &limit(megabytes), "eval start.obf --depth 2 --json");
+        if outcome.code == Some(0) {
+            break;
+        }
+        let what = format!("{megabytes} MiB: {:?} {}", outcome.code, outcome.stderr);
+        assert_eq!(outcome.code, Some(75), "{what}");
+        assert!(outcome.stderr.contains("error: there is not enough memory for another"), "{what}");
+        let json: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+        assert_eq!(json["error"]["code"], 75, "{what}");
+        ended += 1;
+    }
+    assert!(0 < ended, "there is no limit to try");
 }

@@ -101,13 +101,18 @@ impl ArtifactError {
         Self::Refused { action, path: path.to_owned(), reason: reason.into() }
     }
 
-    /// Whether trying again can help: a full disk or a busy lock.
+    /// Whether trying again can help: a full disk, a limit of file sizes, too little memory, no more threads or a busy lock.
     pub fn may_pass(&self) -> bool {
         match self {
             Self::Busy { .. } => true,
             Self::Io { source, .. } | Self::Unsynced { source, .. } => matches!(
                 source.kind(),
-                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::Interrupted
+                io::ErrorKind::StorageFull
+                    | io::ErrorKind::QuotaExceeded
+                    | io::ErrorKind::FileTooLarge
+                    | io::ErrorKind::OutOfMemory
+                    | io::ErrorKind::WouldBlock
+                    | io::ErrorKind::Interrupted
             ),
             _ => false,
         }

@@ -4,6 +4,8 @@ use super::error::ArtifactError;
 use super::panics::caught;
 use crossbeam::channel::{RecvTimeoutError, bounded};
 use std::fs::{read_link, read_to_string};
+use std::hint::black_box;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -17,6 +19,9 @@ const SECOND_BYTES: u64 = 16 << 20;
 /// Where the system does not report processor time: elapsed time per processor time on a busy machine.
 const PATIENCE: u32 = 12;
 
+/// A library may need as much as this for a step.
+const ROOM: usize = 16 << 20;
+
 /// How often the time is checked.
 const POLL: Duration = Duration::from_millis(100);
 
@@ -26,7 +31,7 @@ const POLL: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 ///
-/// Bytes that cannot be decoded, or a system error: no thread can be started.
+/// Bytes that cannot be decoded, or a system error: no thread can be started, or there is no memory.
 pub fn guarded<T, E>(
     path: &Path,
     size: u64,
@@ -36,7 +41,10 @@ where
     T: Send + 'static,
     E: ToString + Send + 'static,
 {
-    let damaged = |reason: &str| ArtifactError::damaged(path, reason);
+    let damaged = |reason: &str| match lacks_memory() {
+        true => ArtifactError::io("decode", path, io::ErrorKind::OutOfMemory.into()),
+        false => ArtifactError::damaged(path, reason),
+    };
     let limit = TIME_MAX + Duration::from_secs(size / SECOND_BYTES);
     let ((running, ended), (clock_sender, clock)) = (bounded::<()>(0), bounded(1));
     let work = move || {
@@ -54,6 +62,11 @@ where
     }
     let decoded = thread.join().ok().flatten().ok_or_else(|| damaged("the Parquet reader gave up on it"))?;
     decoded.map_err(|error| damaged(&error.to_string()))
+}
+
+/// Whether a library that has failed may have lacked memory, which some say by a panic and others by a text.
+pub(super) fn lacks_memory() -> bool {
+    black_box(&mut Vec::<u8>::new()).try_reserve_exact(ROOM).is_err()
 }
 
 /// The file in which Linux reports how long this thread has run.

@@ -4,9 +4,10 @@ pub mod content;
 pub mod row;
 
 use super::error::ArtifactError;
-use super::guarded::guarded;
+use super::guarded::{guarded, lacks_memory};
 use super::hash::ContentHash;
 use super::pages;
+use super::panics::caught;
 use super::publish::{open_bounded, publish_bytes, read_bounded};
 use arrow::array::{ArrayRef, AsArray, RecordBatch};
 use arrow::compute::concat_batches;
@@ -16,6 +17,7 @@ use content::{content_hash, content_of};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 use parquet::basic::{Compression, Encoding, Type, ZstdLevel};
+use parquet::errors::ParquetError;
 use parquet::file::metadata::{KeyValue, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder, WriterVersion};
 use row::TableRow;
@@ -209,11 +211,16 @@ impl Table {
         let mut footer = footer.clone();
         footer.insert("renma.content".into(), content.to_string());
         let mut bytes = Vec::new();
-        let encoded = self.writer(&mut bytes, &footer).and_then(|mut writer| {
+        let encoded = caught(|| {
+            let mut writer = self.writer(&mut bytes, &footer)?;
             batches().try_for_each(|batch| writer.write(&batch))?;
             writer.close()
         });
-        encoded.map_err(|error| ArtifactError::io("encode", path, io::Error::other(error)))?;
+        let encoded = encoded.unwrap_or_else(|| Err(ParquetError::General("the writer gave up on it".to_owned())));
+        encoded.map_err(|error| {
+            let source = if lacks_memory() { io::ErrorKind::OutOfMemory.into() } else { io::Error::other(error) };
+            ArtifactError::io("encode", path, source)
+        })?;
         let entry = FileEntry { rows, bytes: bytes.len() as u64, hash: ContentHash::of(&bytes), content };
         Ok((entry, bytes))
     }

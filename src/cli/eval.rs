@@ -5,6 +5,7 @@ mod review;
 use super::arguments::positions::{EvalArguments, ModelArguments, PositionsArguments, SolveArguments};
 use super::arguments::run::named_registry;
 use super::command_errors::UsageError;
+use super::memory::has_room;
 use super::output::{counted, print, print_json, table, thousands};
 use super::session::{ChosenModel, Session, Stopwatch, model_or_default, warn_without_statistics};
 use crate::artifact::ArtifactError;
@@ -67,7 +68,7 @@ fn search_settings(arguments: &EvalArguments) -> anyhow::Result<(MpcLevel, Selec
 pub(super) fn run_solve(session: &Session, arguments: &SolveArguments) -> anyhow::Result<()> {
     let memory = arguments.memory.map(|size| size.as_u64());
     if let Some(size) = arguments.memory
-        && Vec::<u8>::new().try_reserve_exact(size.as_u64() as usize).is_err()
+        && !has_room(size.as_u64())
     {
         return Err(UsageError(format!("--memory {size}: this machine does not have as much\nUse less")).into());
     }
