@@ -28,6 +28,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// The program that files name, in the form that readers expect. The number is that of how we write, so that a new version of a
+/// library changes no byte.
+const CREATED_BY: &str = "renma version 1";
+
 /// The most rows of a row group.
 pub const ROW_GROUP_ROWS: usize = 1 << 18;
 
@@ -181,7 +185,7 @@ impl Table {
         batches: impl Fn() -> B,
         footer: &Footer,
     ) -> Result<FileEntry, ArtifactError> {
-        let (entry, bytes) = self.encode(path, batches, footer)?;
+        let (entry, bytes) = self.encode(path, batches, footer, CREATED_BY)?;
         publish_bytes(path, &bytes)?;
         Ok(entry)
     }
@@ -193,8 +197,11 @@ impl Table {
     /// Damage of any kind, or [`ArtifactError::Interrupted`].
     pub fn check_bytes(&self, path: &Path, found: &FileEntry, stop: &AtomicBool) -> Result<(), ArtifactError> {
         let batch = self.read(path, found, stop)?;
-        let footer = Self::read_footer(path)?.into_iter().filter(|(key, _)| key.starts_with("renma.")).collect();
-        if self.encode(path, || std::iter::once(batch.clone()), &footer)?.0 == *found {
+        let metadata = metadata_of(path)?;
+        let footer = footer_of(&metadata).into_iter().filter(|(key, _)| key.starts_with("renma.")).collect();
+        // Older parts name the library and its version.
+        let created_by = metadata.file_metadata().created_by().unwrap_or_default();
+        if self.encode(path, || std::iter::once(batch.clone()), &footer, created_by)?.0 == *found {
             return Ok(());
         }
         Err(ArtifactError::damaged(path, "its bytes are not those that its values give"))
@@ -206,13 +213,15 @@ impl Table {
         path: &Path,
         batches: impl Fn() -> B,
         footer: &Footer,
+        created_by: &str,
     ) -> Result<(FileEntry, Vec<u8>), ArtifactError> {
         let (content, rows) = content_of(&self.schema(), &batches);
         let mut footer = footer.clone();
         footer.insert("renma.content".into(), content.to_string());
         let mut bytes = Vec::new();
         let encoded = caught(|| {
-            let mut writer = self.writer(&mut bytes, &footer)?;
+            let properties = self.properties(&footer).set_created_by(created_by.to_owned()).build();
+            let mut writer = ArrowWriter::try_new(&mut bytes, self.schema(), Some(properties))?;
             batches().try_for_each(|batch| writer.write(&batch))?;
             writer.close()
         });
@@ -234,6 +243,7 @@ impl Table {
     pub fn properties(&self, footer: &Footer) -> WriterPropertiesBuilder {
         let pairs = footer.iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone())).collect();
         let mut properties = WriterProperties::builder()
+            .set_created_by(CREATED_BY.to_owned())
             .set_writer_version(WriterVersion::PARQUET_2_0)
             .set_compression(Compression::ZSTD(ZstdLevel::try_new(3).expect("zstd has a level 3")))
             .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
@@ -537,6 +547,23 @@ mod tests {
         let unlisted = table.read_unlisted(&path, |_| Ok(entry.rows), &stop);
         assert!(matches!(unlisted, Err(ArtifactError::Interrupted)));
         assert_eq!(table.read(&path, &entry, &NEVER).unwrap().num_rows() as u64, entry.rows);
+    }
+
+    #[test]
+    fn parts_name_our_writer_and_those_that_name_a_library_stay_sound() {
+        static COLUMNS: [Column; 1] = [Column::new("number", DataType::UInt64, Layout::Delta, "")];
+        let table = Table { name: "numbers", columns: &COLUMNS, nullable: false };
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("part.parquet");
+        let batch = table.batch(vec![Arc::new(UInt64Array::from_iter_values(0..1_000))]);
+        let ours = table.write(&path, &batch, &Footer::new()).unwrap();
+        assert_eq!(metadata_of(&path).unwrap().file_metadata().created_by(), Some("renma version 1"));
+        table.check_bytes(&path, &ours, &NEVER).unwrap();
+        let batches = || std::iter::once(batch.clone());
+        let (older, bytes) = table.encode(&path, batches, &Footer::new(), "parquet-rs version 60.1.0").unwrap();
+        publish_bytes(&path, &bytes).unwrap();
+        table.check_bytes(&path, &older, &NEVER).unwrap();
+        assert_eq!((older.content, older.hash == ours.hash), (ours.content, false));
     }
 
     #[test]
