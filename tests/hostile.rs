@@ -17,6 +17,7 @@ use renma::artifact::{
     ContentHash, Dataset, DatasetKind, Footer, GAMES, GATE_GAMES, GateGameRow, MPC_SAMPLES, Manifest, MpcSampleRow,
     NEVER, POSITIONS, PositionRow, Table, TableRow,
 };
+use renma::cluster::plan::build;
 use renma::engine::Score;
 use renma::pipeline::generate::task::ALGORITHM;
 use serde_json::{Value, json};
@@ -381,8 +382,12 @@ fn a_plan_that_cannot_be_is_one_error_that_says_why() {
     let workspace = copy_of_run();
     let plan = workspace.path("plan.json");
     let sound = std::fs::read(&plan).unwrap();
-    let changes: [(&str, Change); 19] = [
-        ("format 2, this renma reads format 1\nmake it again", |plan| plan["format"] = json!(2)),
+    let changes: [(&str, Change); 21] = [
+        ("format 3, this renma reads formats 1 to 2\nmake it again", |plan| plan["format"] = json!(3)),
+        ("\"renma 0.0.9 with libraries 1\" made it, and this is \"renma ", |plan| {
+            plan["build"] = json!("renma 0.0.9 with libraries 1");
+        }),
+        ("\"an older renma\" made it", |plan| drop(plan.as_object_mut().unwrap().remove("build"))),
         ("no format version", |plan| *plan = json!({"stage": "generate"})),
         ("a plan of \"promote\"", |plan| plan["stage"] = json!("promote")),
         ("algorithm 7 of generate, this renma has ", |plan| plan["algorithm"] = json!(7)),
@@ -413,6 +418,7 @@ fn a_plan_that_cannot_be_is_one_error_that_says_why() {
     }
     std::fs::write(&plan, include_str!("fuzz/corpus/plan/train.json")).unwrap();
     reseal(&plan, |plan| plan["weights"][1] = json!(u64::MAX));
+    reseal(&plan, |plan| plan["build"] = json!(build()));
     for arguments in ["shard status plan.json", "shard drive plan.json --on 'true {plan} {shard}'"] {
         check(&workspace, arguments, 65, &["plan.json", "its row visits add up to more than 64 bits can count"]);
     }

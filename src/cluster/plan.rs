@@ -14,7 +14,10 @@ use std::ops::Range;
 use std::path::Path;
 
 /// The format version of a plan.
-pub type PlanFormat = FormatVersion<1>;
+pub type PlanFormat = FormatVersion<2>;
+
+/// What to do about a plan of another version.
+const REMEDY: &str = "make it again with renma shard plan, or use the renma that made it";
 
 /// A sealed plan, of this format or another.
 pub const PLAN_FILE: FileKind = FileKind {
@@ -31,6 +34,9 @@ pub const PLAN_FILE: FileKind = FileKind {
 pub struct Plan {
     format: PlanFormat,
     algorithm: u32,
+    /// The program that made it, which must make its shards too; since format 2.
+    #[serde(default)]
+    build: String,
     /// The pieces of each shard: the first, and the one after the last.
     pub shards: Vec<Range<usize>>,
     /// The hash of everything that determines the pieces, except their number.
@@ -65,7 +71,7 @@ impl Plan {
         let (format, algorithm, shards) = (PlanFormat::CURRENT, task.stage().facts().algorithm, Vec::new());
         let (seed, generation, stage) = StagePlan::new(task)?;
         stage.check().map_err(StageError::Setting)?;
-        Ok(Self { format, algorithm, shards, recipe: task.recipe()?, seed, generation, stage })
+        Ok(Self { format, algorithm, build: build(), shards, recipe: task.recipe()?, seed, generation, stage })
     }
 
     /// The plan of a task with about `shard_count` shards of whole pieces, about equal in work. None is empty or has pieces of
@@ -162,12 +168,18 @@ fn cut(pieces: Range<usize>, count: usize, weight: impl Fn(usize) -> u64) -> Vec
     ranges
 }
 
+/// What may change bytes beside the versions of algorithms: the program's version and those of its libraries.
+pub fn build() -> String {
+    let libraries = ContentHash::of(include_bytes!("../../Cargo.lock"));
+    format!("renma {} with libraries {}", env!("CARGO_PKG_VERSION"), libraries.short())
+}
+
 /// Reads a plan with the inputs that it references, and passes it to a function.
 ///
 /// # Errors
 ///
-/// A missing or damaged plan, one of another version, an invalid one, inputs that differ from those it was made for, or
-/// settings that do not match its hash.
+/// A missing or damaged plan, one of another version or another build of the program, an invalid one, inputs that differ from those
+/// it was made for, or settings that do not match its hash.
 pub fn with_plan<T, E: From<StageError>>(
     path: &Path,
     act: impl FnOnce(&LoadedPlan<'_>) -> Result<T, E>,
@@ -177,6 +189,11 @@ pub fn with_plan<T, E: From<StageError>>(
         let (listed, made) = (plan.recipe, task.recipe()?);
         if listed != made {
             let reason = format!("its recipe is {}, and its settings make {}", listed.short(), made.short());
+            return Err(StageError::from(ArtifactError::unfit(path, reason)).into());
+        }
+        if plan.build != build() {
+            let made = if plan.build.is_empty() { "an older renma" } else { &plan.build };
+            let reason = format!("{made:?} made it, and this is {:?}: their parts may differ\n{REMEDY}", build());
             return Err(StageError::from(ArtifactError::unfit(path, reason)).into());
         }
         act(&LoadedPlan { path, plan, task })
@@ -190,9 +207,8 @@ pub(super) fn name_of(plan: &Path) -> String {
 
 /// Versions are checked before anything else, whose form they decide.
 fn check_versions(path: &Path, plan: &Value) -> Result<(), ArtifactError> {
-    let remedy = "make it again with renma shard plan";
     let text = |key: &str| plan.get(key).map_or("nothing".to_owned(), Value::to_string);
-    format_of::<PlanFormat>(plan).map_err(|reason| ArtifactError::unfit(path, format!("{reason}\n{remedy}")))?;
+    format_of::<PlanFormat>(plan).map_err(|reason| ArtifactError::unfit(path, format!("{reason}\n{REMEDY}")))?;
     let named = plan.get("stage").and_then(Value::as_str);
     let Some(stage) = named.and_then(Stage::named) else {
         let stages = Stage::ALL.map(Stage::name).join(", ");
@@ -201,7 +217,7 @@ fn check_versions(path: &Path, plan: &Value) -> Result<(), ArtifactError> {
     let algorithm = stage.facts().algorithm;
     if plan.get("algorithm").and_then(Value::as_u64) != Some(algorithm.into()) {
         let reason = format!("it is for algorithm {} of {stage}, this renma has {algorithm}", text("algorithm"));
-        return Err(ArtifactError::unfit(path, format!("{reason}\n{remedy}, or use the renma that made it")));
+        return Err(ArtifactError::unfit(path, format!("{reason}\n{REMEDY}")));
     }
     Ok(())
 }

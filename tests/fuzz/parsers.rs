@@ -10,7 +10,7 @@ use renma::artifact::{
     ArtifactError, ChampionFile, ClosedFile, ContentHash, Dataset, GATE_GAMES, LoadedModel, POSITIONS, PositionRow,
     VerdictFile,
 };
-use renma::cluster::plan::with_plan;
+use renma::cluster::plan::{build, with_plan};
 use renma::config::{ConfigError, load_config};
 use renma::engine::{Depth, Limits};
 use renma::exchange::board_text::read_board_text;
@@ -81,7 +81,12 @@ pub(crate) const PARSERS: [(&str, Parser); 20] = [
     }),
     // The plans of the corpus have datasets of this checkout, below the working folder.
     ("plan", |folder, input| {
-        let path = sealed(folder, "plan.json", input);
+        // One of another build is refused.
+        let of_this_build = serde_json::from_slice(input).map(|mut plan: Map<String, Value>| {
+            plan.insert("build".to_owned(), build().into());
+            Value::Object(plan).to_string().into_bytes()
+        });
+        let path = sealed(folder, "plan.json", &of_this_build.unwrap_or_else(|_| input.to_vec()));
         check(with_plan::<_, StageError>(&path, |plan| Ok(plan.plan.shard_weights())))
     }),
     ("verdict", |folder, input| check(read_sealed::<VerdictFile>(&sealed(folder, "verdict.json", input)))),
