@@ -160,7 +160,7 @@ fn nodes(results: &[SearchResult]) -> u64 {
 }
 
 fn rms(wide: &[SearchResult], found: &[SearchResult]) -> f64 {
-    let squares = wide.iter().zip(found).map(|(wide, found)| (wide.score - found.score).discs().powi(2));
+    let squares = wide.iter().zip(found).map(|(wide, found)| libm::pow((wide.score - found.score).discs(), 2.0));
     (squares.sum::<f64>() / wide.len() as f64).sqrt()
 }
 
@@ -219,9 +219,9 @@ fn play_match(evaluation: &Evaluation, forms: [&Form<'_>; 2], budgets: [u64; 2],
         .collect();
     let count = half_points.len() as f64;
     let mean = half_points.iter().map(|&points| f64::from(points) / 4.0).sum::<f64>() / count;
-    let squares = half_points.iter().map(|&points| (f64::from(points) / 4.0 - mean).powi(2)).sum::<f64>();
+    let squares = half_points.iter().map(|&points| libm::pow(f64::from(points) / 4.0 - mean, 2.0)).sum::<f64>();
     let error = (squares / count).sqrt() / count.sqrt();
-    let elo = |points: f64| -400.0 * (1.0 / points.clamp(1e-6, 1.0 - 1e-6) - 1.0).log10();
+    let elo = |points: f64| -400.0 * libm::log10(1.0 / points.clamp(1e-6, 1.0 - 1e-6) - 1.0);
     let [low, middle, high] = [-INTERVAL, 0.0, INTERVAL].map(|errors| elo(mean + errors * error));
     format!("{middle:+.0} Elo [{low:+.0}, {high:+.0}]")
 }

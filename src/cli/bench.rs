@@ -100,7 +100,7 @@ fn bench_endgame(session: &Session, arguments: &BenchEndgameArguments) -> Figure
 
 fn geometric_mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     let count = values.len() as f64;
-    (values.map(f64::ln).sum::<f64>() / count).exp()
+    libm::exp(values.map(libm::log).sum::<f64>() / count)
 }
 
 fn bench_train(session: &Session, config: &ConfigArguments, dataset: &Path) -> Figures {

@@ -99,7 +99,7 @@ pub fn is_worth_a_team(time: Duration, lateness: Duration) -> bool {
 pub fn affordable_empties(time: Duration, threads: usize) -> u8 {
     let rate = NODES_PER_SECOND * (1.0 + THREAD_GAIN * threads.saturating_sub(1) as f64);
     let nodes = time.as_secs_f64() * AFFORDABLE_SHARE * rate;
-    let empties = |empties: &u8| NODES_AT_20 * NODES_RATIO.powi(i32::from(*empties) - 20) <= nodes;
+    let empties = |empties: &u8| NODES_AT_20 * libm::pow(NODES_RATIO, f64::from(*empties) - 20.0) <= nodes;
     (1..=60).take_while(empties).last().unwrap_or(0)
 }
 
