@@ -58,24 +58,36 @@ impl CommandLine {
         Ok(Self { words })
     }
 
-    /// The command with the plan filled in. If the command is this very program, it stays so when its file is replaced.
+    /// The command for a plan. If it is this very program, it stays so when its file is replaced.
     ///
     /// # Errors
     ///
     /// A plan with a name that is not UTF-8.
-    pub fn of_plan(&self, plan: &Path) -> Result<Self, StageError> {
+    pub fn of_plan(&self, plan: &Path) -> Result<PlanCommand, StageError> {
         let absolute = std::path::absolute(plan).map_err(|source| ArtifactError::io("find", plan, source))?;
         let plan = text_of(&absolute)?;
-        let mut words: Vec<String> = self.words.iter().map(|word| word.replace(PLAN, &plan)).collect();
+        let mut words = self.words.clone();
         if let Some(program) = words.first_mut().filter(|word| is_this_program(word)) {
             *program = this_program();
         }
-        Ok(Self { words })
+        Ok(PlanCommand { words, plan })
     }
+}
 
-    /// The command that runs a shard, in its own process group.
+/// A command that runs the shards of one plan.
+pub struct PlanCommand {
+    words: Vec<String>,
+    plan: String,
+}
+
+impl PlanCommand {
+    /// The command that runs a shard, in its own process group. A plan whose name holds `{shard}` keeps its name.
     fn command(&self, shard: usize) -> Command {
-        let mut words = self.words.iter().map(|word| word.replace(SHARD, &shard.to_string()));
+        let shard = shard.to_string();
+        let mut words = self.words.iter().map(|word| {
+            let around_plan: Vec<String> = word.split(PLAN).map(|text| text.replace(SHARD, &shard)).collect();
+            around_plan.join(&self.plan)
+        });
         let mut command = Command::new(words.next().unwrap_or_default());
         command.args(words).process_group(0).stdin(Stdio::null());
         command
@@ -112,7 +124,7 @@ struct Running {
 
 /// Runs up to `room` commands at once.
 pub struct CommandRunner<'a> {
-    line: CommandLine,
+    line: PlanCommand,
     room: usize,
     context: Context<'a>,
     queue: VecDeque<usize>,
@@ -121,7 +133,7 @@ pub struct CommandRunner<'a> {
 
 impl<'a> CommandRunner<'a> {
     /// A runner without work.
-    pub fn new(line: CommandLine, room: usize, context: Context<'a>) -> Self {
+    pub fn new(line: PlanCommand, room: usize, context: Context<'a>) -> Self {
         // Each shard at work has two open files, and 1,024 are usual until a process asks for more.
         let files = getrlimit(Resource::Nofile);
         let wanted = 4 * room as u64 + 64;
@@ -247,7 +259,7 @@ mod tests {
     fn a_command_that_cannot_be_waited_for_leaves_no_other_behind() {
         let stop = AtomicBool::new(false);
         let context = context(&stop);
-        let line = CommandLine { words: ["sleep", "600"].map(str::to_owned).to_vec() };
+        let line = PlanCommand { words: ["sleep", "600"].map(str::to_owned).to_vec(), plan: String::new() };
         let mut runner = CommandRunner::new(line, 2, context);
         (0..2).for_each(|shard| runner.submit(shard).unwrap());
         runner.wait(Duration::ZERO).unwrap();
@@ -270,10 +282,11 @@ mod tests {
     #[test]
     fn a_command_is_split_as_by_a_shell_and_filled_in_word_by_word() {
         let line = CommandLine::new("ssh 'a host' --plan={plan} {shard}/{shard}").unwrap();
-        let line = line.of_plan(Path::new("/a plan.json")).unwrap();
-        let command = line.command(7);
-        assert_eq!(command.get_program(), "ssh");
-        assert_eq!(command.get_args().collect::<Vec<_>>(), ["a host", "--plan=/a plan.json", "7/7"]);
+        for plan in ["/a plan.json", "/{shard}/{plan}.json"] {
+            let command = line.of_plan(Path::new(plan)).unwrap().command(7);
+            assert_eq!(command.get_program(), "ssh");
+            assert_eq!(command.get_args().collect::<Vec<_>>(), ["a host", &format!("--plan={plan}"), "7/7"]);
+        }
         for wrong in ["run {plan}", "run {shard}", "run 'x {plan} {shard}", ""] {
             assert!(CommandLine::new(wrong).is_err(), "{wrong}");
         }
