@@ -579,6 +579,23 @@ fn obf_keeps_positions_and_their_best_moves() {
 }
 
 #[test]
+fn obf_keeps_scores_without_a_best_move() {
+    let workspace = Workspace::new();
+    let start = ColoredPosition::START.board_text();
+    workspace.write("boards.txt", format!("{start} 2.6\n{start} -64\n{start} 0\n"));
+    workspace.done("dataset import boards.txt --format text --output boards");
+    workspace.done("dataset export boards --format obf --output boards.obf");
+    let obf = std::fs::read_to_string(workspace.path("boards.obf")).unwrap();
+    let expected = ["+3", "-64", "+0"].map(|discs| format!("{start} X; --:{discs};"));
+    assert_eq!(obf.lines().collect::<Vec<_>>(), expected);
+    let values: serde_json::Value = serde_json::from_str(&workspace.done("eval boards.obf --json")).unwrap();
+    assert_eq!(
+        (&values["total"]["exact"]["positions"], &values["total"]["exact"]["best_moves"]),
+        (&3.into(), &serde_json::Value::Null)
+    );
+}
+
+#[test]
 fn csv_is_read_by_the_names_of_its_columns() {
     let workspace = Workspace::new();
     let (Black(black), White(white)) = ColoredPosition::START.boards();

@@ -2,7 +2,7 @@
 
 use crate::artifact::output::first_bytes;
 use crate::artifact::{FileKind, PositionRow};
-use crate::engine::board::notation::parse_obf;
+use crate::engine::board::notation::{NO_MOVE, move_text, parse_obf};
 use crate::engine::{Black, ColoredPosition, Discs, Square, White};
 use std::io::{self, Write};
 
@@ -19,8 +19,8 @@ pub const OBF_FILE: FileKind = FileKind {
     },
 };
 
-/// Writes a row of a dataset as a line: the position, and the best move with its score if both are known, rounded to whole
-/// discs, half away from zero.
+/// Writes a row of a dataset as a line: the position, and its score if it is known, with the best move or `--`, rounded to whole discs,
+/// half away from zero.
 ///
 /// # Errors
 ///
@@ -29,9 +29,10 @@ pub fn write_obf_row(writer: &mut (impl Write + ?Sized), row: &PositionRow) -> i
     let colored = ColoredPosition::from_boards(Black(row.black), White(row.white), row.black_to_move);
     let colored = colored.ok_or_else(|| io::Error::other("black and white share a square"))?;
     write!(writer, "{} {};", colored.board_text(), colored.side_text())?;
-    if let (Some(score), Some(square)) = (row.score, row.best_move.and_then(Square::new)) {
+    if let Some(score) = row.score {
         let Discs(discs) = Discs::rounded(score);
-        write!(writer, " {square}:{discs:+};")?;
+        let best_move = move_text(row.best_move.and_then(Square::new), NO_MOVE);
+        write!(writer, " {best_move}:{discs:+};")?;
     }
     writeln!(writer)
 }

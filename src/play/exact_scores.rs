@@ -22,7 +22,7 @@ pub struct ExactComparison {
     pub bias: f64,
     /// The share of `best_move_positions` in which the chosen move has the best score; `None` without such positions.
     pub best_moves: Option<f64>,
-    /// Positions with exact scores and a legal move.
+    /// Positions with exact scores of moves and a legal move.
     pub best_move_positions: usize,
 }
 
@@ -56,6 +56,9 @@ pub fn compare(
             None => searcher.move_values(position, Limits::full_width(Depth(0)))?.0.first().map(|value| value.square),
             chosen => chosen,
         };
+        if scores.iter().all(|listed| listed.square.is_none()) {
+            return Ok(None);
+        }
         let mut best = scores.iter().filter(|listed| Score::from(listed.discs) == exact);
         Ok(chosen.map(|chosen| best.any(|listed| listed.square == Some(chosen))))
     });
@@ -137,6 +140,13 @@ mod tests {
     fn a_pass_counts_for_the_errors_alone() {
         let found = compared(&[format!("{PASS} X; --:-1;")], &[analyzed(500, None)]).unwrap();
         assert_eq!((found.mae, found.bias, found.best_moves, found.best_move_positions), (1.5, 1.5, None, 0));
+    }
+
+    #[test]
+    fn a_score_without_a_move_counts_for_the_errors_alone() {
+        let lines = [format!("{START} X; --:+2;"), format!("{START} X; d3:-1;")];
+        let found = compared(&lines, &[analyzed(500, Some("d3")), analyzed(0, Some("d3"))]).unwrap();
+        assert_eq!((found.mae, found.bias, found.best_moves, found.best_move_positions), (1.25, -0.25, Some(1.0), 1));
     }
 
     #[test]

@@ -7,6 +7,9 @@ use crate::engine::score::Discs;
 /// What Edax writes for a score that it does not know.
 const EDAX_UNKNOWN: Discs = Discs(-127);
 
+/// A move that is not named; where the rules force a pass, the pass.
+pub const NO_MOVE: &str = "--";
+
 /// The black discs, as a set of squares: bit 0 is a1, bit 63 is h8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Black(pub u64);
@@ -80,7 +83,7 @@ pub struct ObfLine {
     pub scores: Vec<MoveScore>,
 }
 
-/// A legal move, or the pass that the rules force (`None`), with the score that a file lists for it.
+/// A score that a file lists, with its legal move; `None` is the pass that the rules force, or a best move that the file does not name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct MoveScore {
@@ -165,8 +168,9 @@ pub fn parse_board(text: &str) -> Result<ColoredPosition, NotationError> {
         .ok_or_else(|| error(0, "a square holds two discs"))
 }
 
-/// Reads a move or a pass of a position with its score in discs: `g8:+18`. Without a known score it is `None`: Edax names a line of
-/// moves, whose score is that of the first, and has a score for those that it does not know: `a1:--:-127`.
+/// Reads a move or a pass of a position with its score in discs: `g8:+18`, or the score of a best move that is not named: `--:+18`. Without
+/// a known score it is `None`: Edax names a line of moves, whose score is that of the first, and has a score for those that it does not
+/// know: `a1:--:-127`.
 fn parse_scored_move(text: &str, position: Position) -> Result<Option<MoveScore>, String> {
     let (names, discs) = text.rsplit_once(':').map_or((text, None), |(names, discs)| (names, Some(discs)));
     let moves: Result<Vec<_>, _> = names.split(':').map(parse_move).collect();
@@ -179,7 +183,9 @@ fn parse_scored_move(text: &str, position: Position) -> Result<Option<MoveScore>
         _ if discs == EDAX_UNKNOWN => Ok(None),
         _ if discs < Discs::MIN || Discs::MAX < discs => Err(format!("{} discs is beyond ±64", discs.0)),
         Some(square) if legal & square.bit() == 0 => Err(format!("{square} is illegal")),
-        None if legal != 0 => Err("a pass is illegal: there is a legal move".to_owned()),
+        None if legal != 0 && !names.trim_start().starts_with(NO_MOVE) => {
+            Err("a pass is illegal: there is a legal move".to_owned())
+        }
         square => Ok(Some(MoveScore { square, discs })),
     }
 }
@@ -191,7 +197,7 @@ fn parse_scored_move(text: &str, position: Position) -> Result<Option<MoveScore>
 /// A text that names neither.
 pub fn parse_move(text: &str) -> Result<Option<Square>, SquareError> {
     let name = text.split('/').next().unwrap_or_default().trim();
-    if ["pa", "pass", "ps", "--"].iter().any(|pass| name.eq_ignore_ascii_case(pass)) {
+    if ["pa", "pass", "ps", NO_MOVE].iter().any(|pass| name.eq_ignore_ascii_case(pass)) {
         return Ok(None);
     }
     name.parse().map(Some)
@@ -256,6 +262,7 @@ mod tests {
             (&start, " X; d3:c3:+2; e6:--:-64;", vec![("d3", 2), ("e6", -64)]),
             (&passes, " X; pa:-2;", vec![("--", -2)]),
             (&over, " O; --:+0;", vec![("--", 0)]),
+            (&start, " X; --:+2; d3:-4; --:c4:-6", vec![("--", 2), ("d3", -4), ("--", -6)]),
         ] {
             let read = parse_obf(&format!("{board}{listed}")).unwrap().unwrap();
             assert_eq!(read.colored.board_text(), **board, "{listed}");
