@@ -33,7 +33,8 @@ for line in record["generations"]:
         seconds[f"{call['stage'].replace('-', '_')}_seconds"] += call["seconds"]
     began = min((int(1000 * call["began"]) for call in worked), default=None)
     ended = max((int(1000 * (call["began"] + call["seconds"])) for call in worked), default=None)
-    elo, elo_low, elo_high = line["elo"] or [None] * 3
+    # From 2,399 on, an Elo stands for more than is known.
+    elo, elo_low, elo_high = (value if abs(value) < 2399 else None for value in line["elo"])
     figures = {
         "games": line["games"], "positions": line["positions"], "points": line["points"],
         "elo": elo, "elo_low": elo_low, "elo_high": elo_high,

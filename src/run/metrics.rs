@@ -2,6 +2,7 @@
 
 use super::log::{CallRecord, PlaySpeed, calls_by_generation};
 use super::status::RunStatus;
+use crate::statistics::elo::known_elo;
 use crate::statistics::ladder::Rating;
 use serde_json::{Map, Value, json};
 
@@ -23,9 +24,21 @@ pub struct Metric {
     unit: &'static str,
     meaning: &'static str,
     is_bigger_better: bool,
-    value: f64,
-    /// Both ends of the 95 % interval.
-    interval: Option<[f64; 2]>,
+    figure: Figure,
+}
+
+/// A value and the ends of its 95 % interval, as far as they are known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Figure {
+    value: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+}
+
+impl Figure {
+    fn exact(value: f64) -> Self {
+        Self { value: Some(value), low: None, high: None }
+    }
 }
 
 impl Metric {
@@ -40,7 +53,7 @@ pub fn metrics(status: &RunStatus, calls: &[CallRecord]) -> Vec<Metric> {
     let champion = status.ladder.iter().find(|standing| Some(standing.id.to_string()) == status.champion);
     let rating = champion.map(|standing| {
         let Rating { elo, elo_low, elo_high } = standing.rating;
-        [elo, elo_low, elo_high]
+        Figure { value: Some(elo), low: Some(elo_low), high: Some(elo_high) }
     });
     let newest = status.generations.iter().rev().map(|generation| &generation.line).find(|line| line.verdict.is_some());
     let speed = newest.and_then(|line| PlaySpeed::of(calls, line.generation, line.games?));
@@ -48,21 +61,24 @@ pub fn metrics(status: &RunStatus, calls: &[CallRecord]) -> Vec<Metric> {
     let is_known = |call: &&CallRecord| call.threads.is_some_and(|threads| 0 < threads);
     let cpu_seconds =
         made.filter(|made| made.iter().all(is_known)).map(|made| made.iter().map(|call| call.cpu_seconds).sum());
-    let exact = |value: Option<f64>| value.map(|value| (value, None));
-    let between = |found: Option<[f64; 3]>| found.map(|[value, low, high]| (value, Some([low, high])));
-    let (elo, mae) = (newest.and_then(|line| line.elo), newest.and_then(|line| line.exact_mae));
-    let (games_per_second, bigger, smaller) = (speed.map(|speed| speed.games_per_second), true, false);
+    let elo = newest.and_then(|line| line.elo).map(|found| {
+        let [value, low, high] = found.map(known_elo);
+        Figure { value, low, high }
+    });
+    let mae = newest.and_then(|line| line.exact_mae).map(Figure::exact);
+    let games_per_second = speed.map(|speed| Figure::exact(speed.games_per_second));
+    let cpu_seconds = cpu_seconds.map(Figure::exact);
+    let (bigger, smaller) = (true, false);
     [
-        ("champion", "elo", "Elo of the champion on the ladder of the run", bigger, between(rating)),
-        ("gate", "elo", "Elo of the newest candidate over its baseline", bigger, between(elo)),
-        ("exact-mae", "discs", "Mean absolute error of the newest candidate on exact scores", smaller, exact(mae)),
-        ("games", "per_second", "Games of self-play per second, newest generation", bigger, exact(games_per_second)),
-        ("cpu", "seconds", "Processor time of the newest generation", smaller, exact(cpu_seconds)),
+        ("champion", "elo", "Elo of the champion on the ladder of the run", bigger, rating),
+        ("gate", "elo", "Elo of the newest candidate over its baseline", bigger, elo),
+        ("exact-mae", "discs", "Mean absolute error of the newest candidate on exact scores", smaller, mae),
+        ("games", "per_second", "Games of self-play per second, newest generation", bigger, games_per_second),
+        ("cpu", "seconds", "Processor time of the newest generation", smaller, cpu_seconds),
     ]
     .into_iter()
-    .filter_map(|(what, unit, meaning, is_bigger_better, found)| {
-        let (value, interval) = found?;
-        Some(Metric { what, unit, meaning, is_bigger_better, value, interval })
+    .filter_map(|(what, unit, meaning, is_bigger_better, figure)| {
+        figure.map(|figure| Metric { what, unit, meaning, is_bigger_better, figure })
     })
     .collect()
 }
@@ -70,9 +86,9 @@ pub fn metrics(status: &RunStatus, calls: &[CallRecord]) -> Vec<Metric> {
 /// The figures of the run of this name, in a format and without the end of the last line.
 pub fn metrics_text(format: MetricsFormat, run: &str, metrics: &[Metric]) -> String {
     match format {
-        MetricsFormat::Bmf => json!({run: metrics.iter().map(bmf_measure).collect::<Map<_, _>>()}).to_string(),
+        MetricsFormat::Bmf => json!({run: metrics.iter().filter_map(bmf_measure).collect::<Map<_, _>>()}).to_string(),
         MetricsFormat::BenchmarkAction => {
-            metrics.iter().map(|metric| benchmark_entry(run, metric)).collect::<Value>().to_string()
+            metrics.iter().filter_map(|metric| benchmark_entry(run, metric)).collect::<Value>().to_string()
         }
         MetricsFormat::Openmetrics => {
             let label = run.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
@@ -81,33 +97,79 @@ pub fn metrics_text(format: MetricsFormat, run: &str, metrics: &[Metric]) -> Str
     }
 }
 
-fn bmf_measure(metric: &Metric) -> (String, Value) {
-    let measure = metric.interval.map_or_else(
-        || json!({"value": metric.value}),
-        |[low, high]| json!({"value": metric.value, "lower_value": low, "upper_value": high}),
-    );
-    (metric.name(), measure)
+/// A measure, which needs a value.
+fn bmf_measure(metric: &Metric) -> Option<(String, Value)> {
+    let Figure { value, low, high } = metric.figure;
+    let mut measure = json!({"value": value?});
+    for (key, end) in [("lower_value", low), ("upper_value", high)] {
+        if let Some(end) = end {
+            measure[key] = end.into();
+        }
+    }
+    Some((metric.name(), measure))
 }
 
-fn benchmark_entry(run: &str, metric: &Metric) -> Value {
+/// An entry, which needs a value.
+fn benchmark_entry(run: &str, metric: &Metric) -> Option<Value> {
+    let Figure { value, low, high } = metric.figure;
     let better = if metric.is_bigger_better { "bigger is better" } else { "smaller is better" };
     let (name, unit) = (format!("{run} {}", metric.name()), metric.unit.replace('_', " "));
     let extra = format!("{better}: {}", metric.meaning);
-    let mut entry = json!({"name": name, "unit": unit, "value": metric.value, "extra": extra});
-    if let Some([low, high]) = metric.interval {
-        entry["range"] = format!("{low:.1} to {high:.1}").into();
+    let mut entry = json!({"name": name, "unit": unit, "value": value?, "extra": extra});
+    let range = match (low, high) {
+        (Some(low), Some(high)) => Some(format!("{low:.1} to {high:.1}")),
+        (Some(low), None) => Some(format!("above {low:.1}")),
+        (None, Some(high)) => Some(format!("below {high:.1}")),
+        (None, None) => None,
+    };
+    if let Some(range) = range {
+        entry["range"] = range.into();
     }
-    entry
+    Some(entry)
 }
 
 fn gauges(run: &str, metric: &Metric) -> String {
-    let Metric { what, unit, meaning, .. } = metric;
-    let ends = metric.interval.into_iter().flatten().zip([("_low", ", low end"), ("_high", ", high end")]);
-    let gauge = |(value, (end, which))| {
+    let Metric { what, unit, meaning, figure, .. } = metric;
+    let gauge = |(value, end, which): (Option<f64>, &str, &str)| {
+        let value = value?;
         let name = format!("renma_{}{end}_{unit}", what.replace('-', "_"));
-        format!(
+        Some(format!(
             "# TYPE {name} gauge\n# UNIT {name} {unit}\n# HELP {name} {meaning}{which}\n{name}{{run=\"{run}\"}} {value}\n"
-        )
+        ))
     };
-    [(metric.value, ("", ""))].into_iter().chain(ends).map(gauge).collect()
+    let values = [(figure.value, "", ""), (figure.low, "_low", ", low end"), (figure.high, "_high", ", high end")];
+    values.into_iter().filter_map(gauge).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_that_stands_for_more_is_never_a_value() {
+        let metric = |found: [f64; 3]| {
+            let [value, low, high] = found.map(known_elo);
+            let figure = Figure { value, low, high };
+            [Metric { what: "gate", unit: "elo", meaning: "Elo", is_bigger_better: true, figure }]
+        };
+        let text = |format, found| metrics_text(format, "run", &metric(found));
+        // All games won, most games lost, and nothing known.
+        for (found, bmf, benchmark, gauges) in [
+            ([2400.0, 420.5, 2400.0], r#"{"run":{}}"#, None, vec!["renma_gate_low_elo 420.5"]),
+            (
+                [-669.0, -2399.99, -420.5],
+                r#"{"run":{"gate-elo":{"upper_value":-420.5,"value":-669.0}}}"#,
+                Some("below -420.5"),
+                vec!["renma_gate_elo -669", "renma_gate_high_elo -420.5"],
+            ),
+            ([2400.0, -2400.0, 2400.0], r#"{"run":{}}"#, None, vec![]),
+        ] {
+            assert_eq!(text(MetricsFormat::Bmf, found), bmf);
+            let entries: Value = serde_json::from_str(&text(MetricsFormat::BenchmarkAction, found)).unwrap();
+            assert_eq!(entries[0]["range"].as_str(), benchmark, "{entries}");
+            let lines = text(MetricsFormat::Openmetrics, found).replace("{run=\"run\"}", "");
+            let samples: Vec<&str> = lines.lines().filter(|line| !line.starts_with('#')).collect();
+            assert_eq!(samples, gauges);
+        }
+    }
 }

@@ -14,6 +14,11 @@ pub fn interval_of(pairs: PairCounts, errors: f64) -> [f64; 3] {
     [0.0, -errors, errors].map(|errors| elo(moments.points + errors * moments.error()))
 }
 
+/// An Elo difference, unless it is one that stands for more than is known.
+pub fn known_elo(elo: f64) -> Option<f64> {
+    (elo.round().abs() < ELO_KNOWN).then_some(elo)
+}
+
 /// An Elo difference with its interval; where all games were won, or as many as if they all were, only the bound that is known.
 pub fn elo_text([elo, low, high]: [f64; 3]) -> String {
     // Zero is printed without a sign.

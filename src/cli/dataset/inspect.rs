@@ -7,6 +7,7 @@ use crate::curate::inspect::gate::GateSummary;
 use crate::curate::inspect::mpc::MpcSummary;
 use crate::curate::inspect::positions::{BIN_DISCS, PositionsSummary};
 use crate::curate::inspect::{Inspection, Summary};
+use crate::statistics::elo::elo_text;
 use std::cmp::Reverse;
 use std::io::stdout;
 use std::path::Path;
@@ -84,7 +85,7 @@ fn describe_gate(summary: &GateSummary) -> String {
     let (games, points) = (thousands(summary.games), 100.0 * score.points);
     let mut text = format!("{verdict}: {candidate} over {baseline} in {games} games: +{wins} ={draws} -{losses}\n");
     text += &format!("{points:.1} % of points, {discs_mean:+.2} discs per game, ");
-    text += &format!("Elo {elo:+.0} [{elo_low:+.0}, {elo_high:+.0}] ({interval} standard errors)\n");
+    text += &format!("Elo {} ({interval} standard errors)\n", elo_text([elo, elo_low, elo_high]));
     let [none, half, one, one_and_half, two] = score.pairs;
     text += &format!("pairs by points: 0: {none}, ½: {half}, 1: {one}, 1½: {one_and_half}, 2: {two}\n");
     if let Some(test) = test {

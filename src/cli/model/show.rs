@@ -10,6 +10,7 @@ use crate::run::folders::RunGate;
 use crate::run::models::changes::Changes;
 use crate::run::models::show::{DatasetLink, ModelHistory};
 use crate::run::standings::Standing;
+use crate::statistics::elo::elo_text;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -108,8 +109,8 @@ fn dataset_text(link: &DatasetLink) -> String {
 fn gate_text(gate: &RunGate) -> String {
     let VerdictFile { verdict, candidate, baseline, score, .. } = &gate.verdict;
     let players = format!("{} over {}: {}", candidate.id, baseline.id, verdict.name());
-    let elo = format!("Elo {:+.0} [{:+.0}, {:+.0}]", score.elo, score.elo_low, score.elo_high);
-    format!("generation {}: {players}, {elo}, {}", gate.generation, gate.folder.display())
+    let elo = elo_text([score.elo, score.elo_low, score.elo_high]);
+    format!("generation {}: {players}, Elo {elo}, {}", gate.generation, gate.folder.display())
 }
 
 fn changes_rows(changes: &Changes) -> Vec<String> {
