@@ -1,5 +1,6 @@
 //! What can be wrong with an artifact.
 
+use super::line::visible;
 use crate::exit_code;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,13 +9,13 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum ArtifactError {
     /// A path that does not exist.
-    #[error("cannot read {}: it does not exist", path.display())]
+    #[error("cannot read {}: it does not exist", shown(path))]
     Missing {
         /// What was to be read.
         path: PathBuf,
     },
     /// Bytes that are not what was written.
-    #[error("cannot trust {}: {reason}", path.display())]
+    #[error("cannot trust {}: {reason}", shown(path))]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -22,7 +23,7 @@ pub enum ArtifactError {
         reason: String,
     },
     /// Sound, but not what the task needs.
-    #[error("cannot use {}: {reason}", path.display())]
+    #[error("cannot use {}: {reason}", shown(path))]
     Unfit {
         /// The file or folder.
         path: PathBuf,
@@ -30,7 +31,7 @@ pub enum ArtifactError {
         reason: String,
     },
     /// A path of a kind that is not read or written, a name that is taken, or a setting that contradicts what is already there.
-    #[error("cannot {action} {}: {reason}", path.display())]
+    #[error("cannot {action} {}: {reason}", shown(path))]
     Refused {
         /// `read`, `write`, `continue`, ….
         action: &'static str,
@@ -40,7 +41,7 @@ pub enum ArtifactError {
         reason: String,
     },
     /// Another run is at work in the folder.
-    #[error("{} is in use by process {owner}\nwait for it to end, or choose another folder", path.display())]
+    #[error("{} is in use by process {owner}\nwait for it to end, or choose another folder", shown(path))]
     Busy {
         /// The locked folder.
         path: PathBuf,
@@ -51,7 +52,7 @@ pub enum ArtifactError {
     #[error("interrupted")]
     Interrupted,
     /// An operating-system error.
-    #[error("cannot {action} {}", path.display())]
+    #[error("cannot {action} {}", shown(path))]
     Io {
         /// `read`, `write`, `create`, …
         action: &'static str,
@@ -64,7 +65,7 @@ pub enum ArtifactError {
     #[error(
         "{} is there and whole, but a loss of power may undo it: its folder cannot be synced\n\
          keep it if `sync` succeeds, or else check the disk",
-        path.display()
+        shown(path)
     )]
     Unsynced {
         /// What has its name.
@@ -128,6 +129,11 @@ impl ArtifactError {
             _ => exit_code::OTHER,
         }
     }
+}
+
+/// A path as messages show it.
+fn shown(path: &Path) -> String {
+    visible(&path.display().to_string())
 }
 
 /// Whether nothing can have this path: it does not exist, or has a component that is too long.

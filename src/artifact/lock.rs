@@ -3,6 +3,7 @@
 //! Correctness never depends on them: published bytes are the same, whichever run writes them.
 
 use super::error::ArtifactError;
+use super::line::visible;
 use super::publish::{create_folder, exists};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -49,7 +50,7 @@ impl FolderLock {
                 let mut owner = String::new();
                 // The owner is only for the message; it may be empty.
                 file.take(64).read_to_string(&mut owner).unwrap_or_default();
-                return Err(ArtifactError::Busy { path: folder.to_owned(), owner: owner.trim().to_owned() });
+                return Err(ArtifactError::Busy { path: folder.to_owned(), owner: visible(owner.trim()) });
             }
             Err(TryLockError::Error(source)) => return Err(failed(source)),
         }

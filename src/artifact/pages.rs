@@ -2,6 +2,7 @@
 
 use super::error::ArtifactError;
 use super::guarded::guarded;
+use super::line::visible;
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, Encoding};
@@ -62,10 +63,13 @@ pub fn open(
 ) -> Result<(ParquetRecordBatchReaderBuilder<Bytes>, Vec<u64>), ArtifactError> {
     guarded(path, file.len() as u64, move || {
         check_footer(&file)?;
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file.clone()).map_err(|error| error.to_string())?;
+        let builder = ParquetRecordBatchReaderBuilder::try_new(file.clone());
+        let builder = builder.map_err(|error| visible(&error.to_string()))?;
         let columns = builder.metadata().row_groups().iter().flat_map(RowGroupMetaData::columns);
         let size = |column: &ColumnChunkMetaData| match &column.column_path().parts()[0] {
-            name if is_read(name) => unpacked_size(&file, column).map_err(|reason| format!("column {name}: {reason}")),
+            name if is_read(name) => {
+                unpacked_size(&file, column).map_err(|reason| format!("column {}: {reason}", visible(name)))
+            }
             _ => Ok(0),
         };
         let sizes = columns.map(size).collect::<Result<_, _>>()?;

@@ -427,6 +427,7 @@ fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::artifact::line::visible;
 
     #[test]
     fn a_failed_write_leaves_the_old_file_and_nothing_else() {
@@ -463,7 +464,8 @@ mod tests {
         for name in ["file", "file/a", "a/\0"] {
             let path = root.path().join(name);
             let error = create_folder(&path).unwrap_err().to_string();
-            assert_eq!(error, format!("cannot create {}", path.display()));
+            let shown = visible(&path.display().to_string());
+            assert_eq!(error, format!("cannot create {shown}"));
         }
         assert_eq!(fs::read_dir(root.path().join("a")).unwrap().count(), 2);
     }

@@ -3,6 +3,7 @@
 use super::error::ArtifactError;
 use super::format::format_of;
 use super::hash::ContentHash;
+use super::line::visible;
 use super::publish::{publish_bytes, read_bounded};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -83,7 +84,7 @@ pub fn parse_versioned<F: DeserializeOwned, T: DeserializeOwned>(
 ) -> Result<T, ArtifactError> {
     let value: Value = parse_sealed(path, bytes)?;
     format_of::<F>(&value).map_err(|reason| ArtifactError::unfit(path, reason))?;
-    serde_json::from_value(value).map_err(|error| ArtifactError::damaged(path, error.to_string()))
+    serde_json::from_value(value).map_err(|error| ArtifactError::damaged(path, visible(&error.to_string())))
 }
 
 fn parse_sealed<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, ArtifactError> {
@@ -95,7 +96,7 @@ fn parse_sealed<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, Art
     if fields.is_empty() || seal(&value) != text {
         return Err(damaged("its hash does not match its content".into()));
     }
-    serde_json::from_value(value).map_err(|error| damaged(error.to_string()))
+    serde_json::from_value(value).map_err(|error| damaged(visible(&error.to_string())))
 }
 
 #[cfg(test)]

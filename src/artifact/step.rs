@@ -1,6 +1,7 @@
 //! Step ids: what one run of a stage does, as one hash, by which the stage recognizes its own result.
 
 use super::hash::{ContentHash, FieldHasher};
+use super::line::visible;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -75,7 +76,7 @@ pub fn table_settings(table: &str, config: &Value) -> Settings {
 
 /// A hash by its first digits, any other value as it is.
 fn short(value: &str) -> String {
-    value.parse().map_or_else(|_| value.to_owned(), ContentHash::short)
+    value.parse().map_or_else(|_| visible(value), ContentHash::short)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ pub mod row;
 use super::error::ArtifactError;
 use super::guarded::{guarded, lacks_memory};
 use super::hash::ContentHash;
+use super::line::visible;
 use super::pages;
 use super::panics::caught;
 use super::publish::{open_bounded, publish_bytes, read_bounded};
@@ -404,6 +405,7 @@ impl Table {
             let (index, other) = found.column_with_name(name).ok_or_else(|| format!("it has no column {name}"))?;
             let theirs = other.data_type();
             if theirs != ours {
+                let theirs = visible(&theirs.to_string());
                 return Err(format!("its column {name} has type {theirs}, {ours} expected"));
             }
             if other.is_nullable() != nullable {
@@ -413,7 +415,7 @@ impl Table {
             order.push(index);
         }
         match found.fields().iter().find(|field| self.columns.iter().all(|known| known.name != field.name())) {
-            Some(field) => Err(format!("its column {} is not one of `{}`", field.name().escape_debug(), self.name)),
+            Some(field) => Err(format!("its column {} is not one of `{}`", visible(field.name()), self.name)),
             None if found.fields().len() != order.len() => Err("two of its columns have one name".to_owned()),
             None => Ok(order),
         }
@@ -436,7 +438,7 @@ fn metadata_of(path: &Path) -> Result<ParquetMetaData, ArtifactError> {
     let bytes = footer().map_err(|source| ArtifactError::io("read", path, source))?;
     guarded(path, size, move || {
         pages::check_footer(&bytes)?;
-        ParquetMetaDataReader::new().parse_and_finish(&bytes).map_err(|error| error.to_string())
+        ParquetMetaDataReader::new().parse_and_finish(&bytes).map_err(|error| visible(&error.to_string()))
     })
 }
 

@@ -1,6 +1,7 @@
 //! Text for people on stderr, results for machines on stdout.
 
 use super::command_errors::UsageError;
+use crate::artifact::line::visible;
 use crate::artifact::output::stream;
 use crate::artifact::{ArtifactError, FileKind, OutputFile};
 use crate::pipeline::item_sample::share_found;
@@ -27,9 +28,9 @@ pub(super) static IS_JSON: AtomicBool = AtomicBool::new(false);
 /// Whether stderr has the details too.
 pub(super) static IS_VERBOSE: AtomicBool = AtomicBool::new(false);
 
-/// Prints a line on stdout; a closed pipe is not an error.
+/// Prints lines on stdout; a closed pipe is not an error.
 pub(super) fn print(text: &str) -> Result<(), ArtifactError> {
-    print_with(|writer| writeln!(writer, "{text}"))
+    print_with(|writer| writeln!(writer, "{}", harmless(text)))
 }
 
 /// Prints on stdout whatever a function writes; a closed pipe ends it and is not an error.
@@ -86,7 +87,17 @@ pub(super) fn say(text: &str) {
 /// Prints a line for people on stderr, even if only errors were asked for.
 pub(super) fn complain(text: &str) {
     // A closed stderr has no reader.
-    writeln!(io::stderr().lock(), "{text}").ok();
+    writeln!(io::stderr().lock(), "{}", harmless(text)).ok();
+}
+
+/// Text that may repeat what files say, without what terminals obey and without lines that begin as GitHub's commands do. JSON stays the
+/// same value.
+fn harmless(text: &str) -> String {
+    let lines = text.split('\n').map(|line| {
+        let line = visible(line);
+        if line.trim_start().starts_with("::") { line.replacen(':', "\\u003a", 1) } else { line }
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Prints on stderr what only `--verbose` shows.

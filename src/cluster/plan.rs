@@ -2,6 +2,7 @@
 
 use super::stage::StagePlan;
 use crate::artifact::format::format_of;
+use crate::artifact::line::visible;
 use crate::artifact::seal::{read_sealed, seal};
 use crate::artifact::{ArtifactError, ContentHash, FileKind, FormatVersion};
 use crate::pipeline::StageError;
@@ -135,7 +136,7 @@ impl Plan {
         let value: Value = read_sealed(path)?;
         check_versions(path, &value)?;
         let plan: Self =
-            serde_json::from_value(value).map_err(|error| ArtifactError::damaged(path, error.to_string()))?;
+            serde_json::from_value(value).map_err(|error| ArtifactError::damaged(path, visible(&error.to_string())))?;
         plan.check().map_err(|reason| ArtifactError::unfit(path, reason))?;
         Ok(plan)
     }

@@ -1,6 +1,7 @@
 //! A config's text laid over the default: every key that it does not name keeps the default's value.
 
 use super::{Config, Origin, TABLES, keys_of, toml_text};
+use crate::artifact::line::visible;
 use crate::pipeline::keys::{Key, KeyFault, any_of};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -81,10 +82,10 @@ impl Overlay<'_> {
         let document = DeTable::parse(self.texts[layer]).map_err(|error| self.syntax_fault(layer, &error))?;
         for (table, value) in document.into_inner() {
             let (place, span) = ((layer, table.span().start), value.span());
-            let table = table.into_inner();
+            let table = visible(&table.into_inner());
             let reason = match (keys_of(&table), value.into_inner()) {
                 (Some(known), DeValue::Table(keys)) => {
-                    self.tables.entry(table.as_ref()).or_insert_with(|| json!({}));
+                    self.tables.entry(&table).or_insert_with(|| json!({}));
                     for (key, value) in keys {
                         let place = (layer, key.span().start);
                         self.lay((&table, known), key.get_ref(), place, value);
@@ -109,7 +110,7 @@ impl Overlay<'_> {
     }
 
     fn lay(&mut self, (table, known): (&str, &[Key]), key: &str, place: Place, value: Spanned<DeValue<'_>>) {
-        let name = format!("{table}.{key}");
+        let name = format!("{table}.{}", visible(key));
         if let Some(earlier) = self.named.insert(name.clone(), place) {
             self.faults.remove(&earlier);
         }

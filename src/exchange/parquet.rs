@@ -5,6 +5,7 @@ use super::columns::{SourceRow, check_columns, games, is_column, numbers};
 use super::records::Records;
 use crate::artifact::dataset::recipe::base_footer;
 use crate::artifact::guarded::guarded;
+use crate::artifact::line::visible;
 use crate::artifact::pages;
 use crate::artifact::{
     ArtifactError, ContentHash, DatasetFormat, DatasetKind, FileKind, POSITIONS, PositionRow, Table, TableRow,
@@ -59,11 +60,12 @@ pub fn read_parquet(path: &Path, bytes: Vec<u8>, label: bool) -> Result<Records,
     check_columns(has, label).map_err(|reason| ArtifactError::unfit(path, reason))?;
     for field in builder.schema().fields().iter().filter(|field| is_column(field.name())) {
         if !field.data_type().is_integer() && *field.data_type() != DataType::Boolean {
-            let reason = format!("column `{}` is {}, integers expected", field.name(), field.data_type());
+            let reason =
+                format!("column `{}` is {}, integers expected", field.name(), visible(&field.data_type().to_string()));
             return Err(ArtifactError::unfit(path, reason));
         }
     }
-    let unused = names.iter().filter(|name| !is_column(name)).map(|name| name.escape_debug().to_string());
+    let unused = names.iter().filter(|name| !is_column(name)).map(|name| visible(name));
     let unused: Vec<String> = unused.collect();
     let notes = if unused.is_empty() { Vec::new() } else { vec![format!("columns not used: {}", unused.join(", "))] };
     let rows = builder.metadata().row_groups().iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(u64::MAX));

@@ -5,7 +5,7 @@
 
 use super::StageError;
 use crate::artifact::dataset::bounds::PART_ITEMS_MAX;
-use crate::artifact::line::is_line;
+use crate::artifact::line::{is_line, visible};
 use crate::artifact::{ArtifactError, Dataset, PARTS_MAX};
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -179,7 +179,8 @@ impl<T: ConfigTable> Checked<T> {
                 return Err(KeyFault::new(&name, value, format!("expected {}", key.expected())));
             }
         }
-        let unfit = |error: serde_json::Error| KeyFault { key: T::NAME.to_owned(), reason: error.to_string() };
+        let unfit =
+            |error: serde_json::Error| KeyFault { key: T::NAME.to_owned(), reason: visible(&error.to_string()) };
         let table: T = serde_json::from_value(keys).map_err(unfit)?;
         table.check()?;
         Ok(Self(table))
@@ -221,7 +222,9 @@ impl<T> Deref for Checked<T> {
 
 impl<'de, T: ConfigTable> Deserialize<'de> for Checked<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::read(Value::deserialize(deserializer)?).map_err(D::Error::custom)
+        // Other faults of a file are one line too.
+        Self::read(Value::deserialize(deserializer)?)
+            .map_err(|fault| D::Error::custom(fault.to_string().replace('\n', "; ")))
     }
 }
 

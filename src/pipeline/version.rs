@@ -1,6 +1,7 @@
 //! What a stage that makes versions reports of one.
 
 use super::StageError;
+use crate::artifact::line::visible;
 use crate::artifact::{ArtifactError, ContentHash, LoadedModel};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -24,7 +25,10 @@ impl<M: DeserializeOwned> VersionReport<M> {
         let path = made.place_name().join("model.json");
         let document = made.document.expect("a version has a document");
         let metrics = serde_json::from_value(document.origin.metrics).map_err(|error| {
-            ArtifactError::unfit(&path, format!("its figures are not those of this renma: {error}"))
+            ArtifactError::unfit(
+                &path,
+                format!("its figures are not those of this renma: {}", visible(&error.to_string())),
+            )
         })?;
         Ok(Self { skipped: true, id: made.id.to_string(), content: made.content, metrics })
     }

@@ -5,6 +5,7 @@ use super::lines::{LINE_SIZE_MAX, Lines};
 use super::picture::{board_picture, counts_text};
 use super::session::Session;
 use super::session::review::{REVIEW_LIMITS, ReviewedMove};
+use crate::artifact::line::visible;
 use crate::artifact::output::first_bytes;
 use crate::artifact::publish::read_bounded;
 use crate::artifact::{ArtifactError, FileKind, Model, OutputFile};
@@ -314,7 +315,7 @@ impl Terminal<'_> {
 fn in_one_line(error: &ArtifactError) -> String {
     let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
     let causes: String = causes.map(|cause| format!(": {cause}")).collect();
-    format!("{error}{causes}").replace('\n', "; ")
+    visible(&format!("{error}{causes}").replace('\n', "; "))
 }
 
 /// The game on the first line that holds one.

@@ -1,6 +1,7 @@
 //! A config as a run records it: with everything else that determines what the stages make of it. If a default has moved since,
 //! the run keeps the value that it began with.
 
+use crate::artifact::line::visible;
 use crate::artifact::model::features_file::read_features;
 use crate::artifact::model::version::pattern_set_hash;
 use crate::artifact::step::table_settings;
@@ -102,7 +103,7 @@ impl ConfigEntry {
         let line = |name: &String| {
             let [ours, theirs] = [&ours, &theirs].map(|settings| settings.get(name).map_or("nothing", String::as_str));
             let place = if name.starts_with(ALGORITHM_OF) { "this renma" } else { "the config" };
-            format!("{name} is {ours} in the run and {theirs} in {place}")
+            visible(&format!("{name} is {ours} in the run and {theirs} in {place}"))
         };
         changed.map(line).collect()
     }

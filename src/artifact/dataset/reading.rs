@@ -7,6 +7,7 @@ use super::manifest::{DatasetFormat, DatasetKind, Manifest, Part, RULES, content
 use super::mpc_samples::MPC_SAMPLES;
 use super::positions::POSITIONS;
 use crate::artifact::error::ArtifactError;
+use crate::artifact::line::visible;
 use crate::artifact::publish::{check_folder, exists};
 use crate::artifact::seal::read_versioned;
 use crate::artifact::table::PART_SIZE_MAX;
@@ -131,7 +132,7 @@ fn check_part(kind: DatasetKind, part: &Part) -> Result<(), String> {
         }
     }
     for (table, file) in &part.files {
-        let rows_max = rows_max(kind, part, table).ok_or_else(|| format!("it has a table `{table}`"))?;
+        let rows_max = rows_max(kind, part, table).ok_or_else(|| format!("it has a table `{}`", visible(table)))?;
         if rows_max < file.rows {
             return Err(format!("{} rows in `{table}`, at most {rows_max} expected", file.rows));
         }

@@ -6,6 +6,7 @@ use super::manifest::{DatasetFormat, DatasetKind, Manifest, Part, RULES, part_na
 use super::part_range::PartRange;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
+use crate::artifact::line::visible;
 use crate::artifact::publish::remove_file;
 use crate::artifact::step::{Settings, difference, settings_hash};
 use crate::artifact::table::{Footer, Table};
@@ -250,5 +251,5 @@ fn footer_difference(footer: &Footer, expected: &Footer) -> Option<String> {
         footer.keys().filter(|key| key.starts_with("renma.")).chain(expected.keys()).collect();
     let differing = keys.into_iter().find(|key| footer.get(*key) != expected.get(*key))?;
     let [found, listed] = [footer, expected].map(|side| side.get(differing).map_or("nothing", String::as_str));
-    Some(format!("its footer says {differing} = {found}, and by the manifest it is {listed}"))
+    Some(visible(&format!("its footer says {differing} = {found}, and by the manifest it is {listed}")))
 }

@@ -1,6 +1,7 @@
 //! `features.toml`: a pattern set as people write it.
 
 use crate::artifact::error::ArtifactError;
+use crate::artifact::line::visible;
 use crate::artifact::publish::read_bounded;
 use crate::engine::{Counted, Number, Pattern, PatternKind, PatternSet, Side, Square, SquareError, VectorShape};
 use serde::{Deserialize, Serialize};
@@ -73,6 +74,10 @@ pub fn read_features(path: &Path) -> Result<PatternSet, ArtifactError> {
 ///
 /// The place and the reason why it is not a pattern set.
 pub fn parse_features(text: &str) -> Result<PatternSet, String> {
+    parse(text).map_err(|reason| visible(&reason))
+}
+
+fn parse(text: &str) -> Result<PatternSet, String> {
     let file: FeaturesFile = toml::from_str(text).map_err(|error| reason(text, &error))?;
     let patterns = file.pattern.into_iter().map(pattern).collect::<Result<Vec<_>, _>>()?;
     let set = PatternSet::new(&file.name, patterns, file.phase_empties_max).map_err(|error| error.to_string())?;

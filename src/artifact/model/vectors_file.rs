@@ -5,6 +5,7 @@
 
 use super::weights_file::{Row, canonical_rows, spread};
 use crate::artifact::error::ArtifactError;
+use crate::artifact::line::visible;
 use crate::artifact::table::{Column, Layout, ROW_GROUP_ROWS, Table};
 use crate::engine::eval::pattern_set::{COMPONENT_MAX, VECTOR_SIZE_MAX};
 use crate::engine::{Evaluation, PatternSet};
@@ -93,7 +94,7 @@ pub fn from_batches(
                     && feature.pattern == pattern
             };
             let unknown = || {
-                let feature = format!("group {group}, pattern {pattern}, index {index}");
+                let feature = format!("group {group}, pattern {}, index {index}", visible(pattern));
                 damaged(format!("{feature} is not a canonical feature after that of the row before"))
             };
             let place = features.find(is_next).ok_or_else(unknown)?.place;
