@@ -11,7 +11,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::file::metadata::{ParquetMetaDataReader, ParquetMetaDataWriter};
 use renma::artifact::dataset::manifest::content_of;
 use renma::artifact::{
-    ContentHash, Dataset, DatasetKind, Footer, LoadedModel, Manifest, NEVER, POSITIONS, PositionRow, Registry, TableRow,
+    ContentHash, Dataset, DatasetKind, LoadedModel, Manifest, NEVER, POSITIONS, PositionRow, Registry, Table, TableRow,
 };
 use renma::config::load_config;
 use renma::engine::Score;
@@ -582,7 +582,9 @@ fn rewrite_rows(folder: &Path, change: impl Fn(&mut PositionRow)) {
     change(&mut rows[7]);
     let mut manifest = Manifest::read(folder, DatasetKind::Selfplay).unwrap();
     let path = folder.join("positions/part-00001.parquet");
-    let entry = POSITIONS.write_rows(&path, &rows, &Footer::new()).unwrap();
+    let mut footer = Table::read_footer(&path).unwrap();
+    footer.retain(|key, _| key.starts_with("renma."));
+    let entry = POSITIONS.write_rows(&path, &rows, &footer).unwrap();
     manifest.parts[1].files.insert(POSITIONS.name.to_owned(), entry);
     manifest.content = content_of(&manifest.parts);
     manifest.write(folder).unwrap();

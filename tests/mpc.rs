@@ -6,7 +6,7 @@
 mod workspace;
 
 use renma::artifact::dataset::folder::{file_entry, part_path};
-use renma::artifact::{DatasetKind, LoadedModel, MPC_SAMPLES, Manifest, Model, MpcSampleRow, NEVER, TableRow};
+use renma::artifact::{DatasetKind, Footer, LoadedModel, MPC_SAMPLES, Manifest, Model, MpcSampleRow, NEVER, TableRow};
 use renma::engine::{Depth, LEVELS, MpcLevel, MpcTable, Score, Searcher};
 use renma::pipeline::fit_mpc::run::fit_samples;
 use renma::pipeline::fit_mpc::sample::Sample;
@@ -37,7 +37,7 @@ fn rows(folder: &Path) -> Vec<MpcSampleRow> {
     let mut rows = Vec::new();
     for (index, part) in manifest.parts.iter().enumerate() {
         let entry = file_entry(folder, part, &MPC_SAMPLES).unwrap();
-        let batch = MPC_SAMPLES.read(&part_path(folder, &MPC_SAMPLES, index), entry, &NEVER).unwrap();
+        let batch = MPC_SAMPLES.read(&part_path(folder, &MPC_SAMPLES, index), entry, &Footer::new(), &NEVER).unwrap();
         rows.extend(MpcSampleRow::from_batch(&batch).unwrap());
     }
     rows

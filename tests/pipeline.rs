@@ -9,7 +9,7 @@ use renma::artifact::dataset::folder::{file_entry, part_path};
 use renma::artifact::dataset::manifest::content_of;
 use renma::artifact::dataset::verdict::read_verdict;
 use renma::artifact::seal::write_sealed;
-use renma::artifact::{ChampionFile, DatasetKind, Footer, GATE_GAMES, GateGameRow, Manifest, NEVER, TableRow};
+use renma::artifact::{ChampionFile, DatasetKind, Footer, GATE_GAMES, GateGameRow, Manifest, NEVER, Table, TableRow};
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -229,10 +229,14 @@ fn change_game(gate: &Path, change: impl Fn(&mut Vec<GateGameRow>)) {
     let mut verdict = read_verdict(gate).unwrap();
     let mut manifest = Manifest::read(gate, DatasetKind::Gate).unwrap();
     let path = part_path(gate, &GATE_GAMES, 0);
-    let batch = GATE_GAMES.read(&path, file_entry(gate, &manifest.parts[0], &GATE_GAMES).unwrap(), &NEVER).unwrap();
+    let batch = GATE_GAMES
+        .read(&path, file_entry(gate, &manifest.parts[0], &GATE_GAMES).unwrap(), &Footer::new(), &NEVER)
+        .unwrap();
     let mut rows: Vec<GateGameRow> = GateGameRow::from_batch(&batch).unwrap();
     change(&mut rows);
-    let entry = GATE_GAMES.write_rows(&path, &rows, &Footer::new()).unwrap();
+    let mut footer = Table::read_footer(&path).unwrap();
+    footer.retain(|key, _| key.starts_with("renma."));
+    let entry = GATE_GAMES.write_rows(&path, &rows, &footer).unwrap();
     manifest.parts[0].files.insert(GATE_GAMES.name.to_owned(), entry);
     manifest.content = content_of(&manifest.parts);
     manifest.write(gate).unwrap();

@@ -298,7 +298,8 @@ fn no_text_of_a_parquet_file_is_a_command_to_a_terminal() {
     let train = format!("train --config configs/run.toml --dataset {games} --models learned");
     let resume = format!("generate --config configs/run.toml --model builtin:disc-count --output {games}");
     let of_games = |data: &str| {
-        let commands = ["verify", "verify --fast", "inspect", "merge --output merged", "export --output -"];
+        let commands =
+            ["verify", "verify --fast", "inspect", "merge --output merged", "export --format csv --output -"];
         let mut readers = commands.map(|command| format!("dataset {command} {data}")).to_vec();
         readers.extend([train.clone(), resume.clone()]);
         readers

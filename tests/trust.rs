@@ -9,7 +9,9 @@ use parquet::arrow::ArrowWriter;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use renma::artifact::dataset::manifest::content_of;
-use renma::artifact::{Dataset, DatasetKind, Footer, Manifest, NEVER, POSITIONS, PositionRow, Table, TableRow};
+use renma::artifact::{
+    Dataset, DatasetKind, Footer, GAMES, GATE_GAMES, Manifest, NEVER, POSITIONS, PositionRow, Table, TableRow,
+};
 use renma::engine::{Discs, Score};
 use renma::random::{Stream, belongs};
 use serde_json::Value;
@@ -192,6 +194,93 @@ fn a_footer_that_says_other_than_the_manifest_is_damaged() {
         if key != "generate.komi" {
             refused(&workspace, "dataset verify data --fast", &[&format!("renma.{key} = nothing")]);
         }
+    }
+}
+
+/// Changes a key in the footer of a part's file, and the manifest with it.
+fn say_otherwise(folder: &Path, table: &Table, part: usize, key: &str, value: &str) {
+    let path = folder.join(format!("{}/part-{part:05}.parquet", table.name));
+    let batch = table.read_unlisted(&path, |_| Ok(10_000), &NEVER).unwrap().2;
+    let mut footer = footer_of(&path);
+    footer.insert(format!("renma.{key}"), value.to_owned());
+    let entry = table.write(&path, &batch, &footer).unwrap();
+    let mut manifest = Manifest::read_any(folder).unwrap();
+    manifest.parts[part].files.insert(table.name.to_owned(), entry);
+    manifest.content = content_of(&manifest.parts);
+    manifest.write(folder).unwrap();
+}
+
+/// What decides how rows are to be read, and which they are, with values that would give other rows.
+const OTHERWISE: [(&str, &str); 6] = [
+    ("units", "scores in discs, results in discs"),
+    ("rules", "othello; score counts discs"),
+    ("format", "2"),
+    ("recipe", "0"),
+    ("first_game", "30"),
+    ("games", "9"),
+];
+
+#[test]
+fn every_reader_refuses_a_part_whose_footer_contradicts_the_manifest() {
+    let config = "--config configs/quick.toml";
+    let gate = format!("gate {config} --candidate builtin:square-weights --baseline builtin:disc-count");
+    for table in [&POSITIONS, &GAMES] {
+        for (key, value) in OTHERWISE {
+            let workspace = copy_of_run();
+            say_otherwise(&workspace.path("data"), table, 2, key, value);
+            let part = format!("data/{}/part-00002.parquet", table.name);
+            let before = files(workspace.root());
+            let mut readers = vec![
+                format!("train {config} --dataset data --models registry"),
+                "dataset merge data --output merged".to_owned(),
+                "dataset verify data --fast".to_owned(),
+            ];
+            // These read no games.
+            if table.name == POSITIONS.name {
+                readers.push(format!("{gate} --avoid data --output match"));
+                readers.extend(
+                    ["inspect data", "export data --format csv --output -"].map(|command| format!("dataset {command}")),
+                );
+            }
+            for reader in readers {
+                refused(&workspace, &reader, &[&part, &format!("its footer says renma.{key} = {value}")]);
+                let mut after = files(workspace.root());
+                after.retain(|name, _| before.contains_key(name));
+                assert!(after == before, "{reader} changed a file");
+            }
+        }
+    }
+    let workspace = copy_of_run();
+    workspace.run(&format!("{gate} --output match"));
+    for (key, value) in OTHERWISE {
+        let key = key.replace("game", "pair");
+        let copy = format!("match-{key}");
+        copy_folder(&workspace.path("match"), &workspace.path(&copy));
+        say_otherwise(&workspace.path(&copy), &GATE_GAMES, 1, &key, value);
+        for reader in [format!("{gate} --output {copy} --remake"), format!("dataset inspect {copy}")] {
+            let part = format!("{copy}/games/part-00001.parquet");
+            refused(&workspace, &reader, &[&part, &format!("its footer says renma.{key} = {value}")]);
+        }
+    }
+}
+
+#[test]
+fn an_import_refuses_a_part_in_other_units() {
+    let workspace = copy_of_run();
+    for (key, value) in &OTHERWISE[..3] {
+        let path = workspace.path("data/positions/part-00000.parquet");
+        workspace.done("dataset import data/positions/part-00000.parquet --format parquet --output sound");
+        std::fs::remove_dir_all(workspace.path("sound")).unwrap();
+        let sound = std::fs::read(&path).unwrap();
+        say_otherwise(&workspace.path("data"), &POSITIONS, 0, key, value);
+        let import = "dataset import data/positions/part-00000.parquet --format parquet --output imported";
+        refused(
+            &workspace,
+            import,
+            &["positions/part-00000.parquet", &format!("renma.{key} = {value}, and this renma reads")],
+        );
+        assert!(!workspace.path("imported").exists());
+        std::fs::write(&path, sound).unwrap();
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub mod bounds;
 pub mod folder;
+pub mod footer;
 pub mod foreign;
 pub mod games;
 pub mod gate_games;

@@ -50,6 +50,9 @@ const TEXTS_SIZE_MAX: u64 = 1 << 28;
 const ROW_SIZE_MAX: u64 = 512;
 const COLUMN_SIZE_MIN: u64 = 1 << 20;
 
+/// The key of a footer with the hash of the values.
+pub const CONTENT_KEY: &str = "renma.content";
+
 /// A stop flag that is never raised.
 pub static NEVER: AtomicBool = AtomicBool::new(false);
 
@@ -161,9 +164,10 @@ impl Table {
         &self,
         path: &Path,
         entry: &FileEntry,
+        footer: &Footer,
         stop: &AtomicBool,
     ) -> Result<Vec<R>, ArtifactError> {
-        R::from_batch(&self.read(path, entry, stop)?).map_err(|reason| ArtifactError::damaged(path, reason))
+        R::from_batch(&self.read(path, entry, footer, stop)?).map_err(|reason| ArtifactError::damaged(path, reason))
     }
 
     /// Publishes a part.
@@ -197,7 +201,7 @@ impl Table {
     ///
     /// Damage of any kind, or [`ArtifactError::Interrupted`].
     pub fn check_bytes(&self, path: &Path, found: &FileEntry, stop: &AtomicBool) -> Result<(), ArtifactError> {
-        let batch = self.read(path, found, stop)?;
+        let batch = self.read(path, found, &Footer::new(), stop)?;
         let metadata = metadata_of(path)?;
         let footer = footer_of(&metadata).into_iter().filter(|(key, _)| key.starts_with("renma.")).collect();
         // Older parts name the library and its version.
@@ -218,7 +222,7 @@ impl Table {
     ) -> Result<(FileEntry, Vec<u8>), ArtifactError> {
         let (content, rows) = content_of(&self.schema(), &batches);
         let mut footer = footer.clone();
-        footer.insert("renma.content".into(), content.to_string());
+        footer.insert(CONTENT_KEY.into(), content.to_string());
         let mut bytes = Vec::new();
         let encoded = caught(|| {
             let properties = self.properties(&footer).set_created_by(created_by.to_owned()).build();
@@ -264,14 +268,22 @@ impl Table {
         properties
     }
 
-    /// Reads a part that a manifest lists, unless `stop` is raised: size, hash, schema, rows and content are checked.
+    /// Reads a part that a manifest lists, unless `stop` is raised: size, hash, schema, the keys of its footer that are in `footer`, rows
+    /// and content are checked.
     ///
     /// # Errors
     ///
     /// Anything that is not as the manifest says, or [`ArtifactError::Interrupted`].
-    pub fn read(&self, path: &Path, entry: &FileEntry, stop: &AtomicBool) -> Result<RecordBatch, ArtifactError> {
+    pub fn read(
+        &self,
+        path: &Path,
+        entry: &FileEntry,
+        footer: &Footer,
+        stop: &AtomicBool,
+    ) -> Result<RecordBatch, ArtifactError> {
         let damaged = |reason: String| ArtifactError::damaged(path, reason);
         let part = self.open(path, read_listed(path, entry)?.into(), stop)?;
+        check_footer(path, &part.footer, footer)?;
         if part.rows_left != entry.rows {
             return Err(damaged(format!("it has {} rows, the manifest says {}", part.rows_left, entry.rows)));
         }
@@ -280,6 +292,17 @@ impl Table {
             return Err(damaged("its values are not those that the manifest lists".into()));
         }
         Ok(batch)
+    }
+
+    /// Checks a part that a manifest lists without decoding a row: size, hash, and the keys of its footer that are in `footer`.
+    ///
+    /// # Errors
+    ///
+    /// Anything that is not as the manifest says.
+    pub fn check(path: &Path, entry: &FileEntry, footer: &Footer) -> Result<(), ArtifactError> {
+        let bytes = read_listed(path, entry)?;
+        let size = bytes.len() as u64;
+        check_footer(path, &footer_of(&parse_metadata(path, size, bytes.into())?), footer)
     }
 
     /// The compressed bytes of each column of a part, in the order of the table.
@@ -317,7 +340,7 @@ impl Table {
         part.check_rows(rows_max(&footer)?)?;
         let batch = self.joined(path, part)?;
         let content = content_hash(&batch);
-        if footer.get("renma.content") != Some(&content.to_string()) {
+        if footer.get(CONTENT_KEY) != Some(&content.to_string()) {
             return Err(ArtifactError::damaged(path, "its values are not those of the hash in its footer"));
         }
         let entry = FileEntry { rows: batch.num_rows() as u64, bytes: size, hash, content };
@@ -436,14 +459,32 @@ fn metadata_of(path: &Path) -> Result<ParquetMetaData, ArtifactError> {
         Ok(last(u64::from(length) + 8)?.into())
     };
     let bytes = footer().map_err(|source| ArtifactError::io("read", path, source))?;
+    parse_metadata(path, size, bytes)
+}
+
+/// What the footer at the end of these bytes says; the whole file has `size` bytes.
+fn parse_metadata(path: &Path, size: u64, bytes: Bytes) -> Result<ParquetMetaData, ArtifactError> {
     guarded(path, size, move || {
         pages::check_footer(&bytes)?;
         ParquetMetaDataReader::new().parse_and_finish(&bytes).map_err(|error| visible(&error.to_string()))
     })
 }
 
+/// An error unless a footer says what is expected; it may say more.
+fn check_footer(path: &Path, footer: &Footer, expected: &Footer) -> Result<(), ArtifactError> {
+    let difference = expected.keys().find_map(|key| difference_at(key, footer, expected));
+    difference.map_or(Ok(()), |difference| Err(ArtifactError::damaged(path, difference)))
+}
+
+/// What a footer says of a key, if the manifest expects something else.
+pub fn difference_at(key: &str, footer: &Footer, expected: &Footer) -> Option<String> {
+    let [found, listed] = [footer, expected].map(|side| side.get(key).map_or("nothing", String::as_str));
+    let text = || visible(&format!("its footer says {key} = {found}, and by the manifest it is {listed}"));
+    (footer.get(key) != expected.get(key)).then(text)
+}
+
 /// The texts in the footer of a file.
-fn footer_of(metadata: &ParquetMetaData) -> Footer {
+pub fn footer_of(metadata: &ParquetMetaData) -> Footer {
     let pairs = metadata.file_metadata().key_value_metadata().into_iter().flatten();
     pairs.filter_map(|pair| Some((pair.key.clone(), pair.value.clone()?))).collect()
 }
@@ -510,7 +551,7 @@ impl Iterator for Batches<'_> {
 /// # Errors
 ///
 /// A missing file, or one of another size or hash.
-pub fn read_listed(path: &Path, entry: &FileEntry) -> Result<Vec<u8>, ArtifactError> {
+fn read_listed(path: &Path, entry: &FileEntry) -> Result<Vec<u8>, ArtifactError> {
     let damaged = |reason: String| ArtifactError::damaged(path, reason);
     // A larger file cannot be the listed one, and is not read.
     let bytes = match read_bounded(path, entry.bytes.min(PART_SIZE_MAX)) {
@@ -545,10 +586,10 @@ mod tests {
         stop.store(true, Ordering::Relaxed);
         assert!(matches!(batches.next(), Some(Err(ArtifactError::Interrupted))));
         assert!(batches.next().is_none());
-        assert!(matches!(table.read(&path, &entry, &stop), Err(ArtifactError::Interrupted)));
+        assert!(matches!(table.read(&path, &entry, &Footer::new(), &stop), Err(ArtifactError::Interrupted)));
         let unlisted = table.read_unlisted(&path, |_| Ok(entry.rows), &stop);
         assert!(matches!(unlisted, Err(ArtifactError::Interrupted)));
-        assert_eq!(table.read(&path, &entry, &NEVER).unwrap().num_rows() as u64, entry.rows);
+        assert_eq!(table.read(&path, &entry, &Footer::new(), &NEVER).unwrap().num_rows() as u64, entry.rows);
     }
 
     #[test]

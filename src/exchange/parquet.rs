@@ -3,10 +3,11 @@
 
 use super::columns::{SourceRow, check_columns, games, is_column, numbers};
 use super::records::Records;
-use crate::artifact::dataset::recipe::base_footer;
+use crate::artifact::dataset::footer::{base_footer, format_footer};
 use crate::artifact::guarded::guarded;
 use crate::artifact::line::visible;
 use crate::artifact::pages;
+use crate::artifact::table::footer_of;
 use crate::artifact::{
     ArtifactError, ContentHash, DatasetFormat, DatasetKind, FileKind, POSITIONS, PositionRow, Table, TableRow,
 };
@@ -51,6 +52,14 @@ pub const PARQUET_FILE: FileKind = FileKind {
 pub fn read_parquet(path: &Path, bytes: Vec<u8>, label: bool) -> Result<Records, ArtifactError> {
     let size = bytes.len() as u64;
     let (builder, _) = pages::open(path, bytes.into(), is_column)?;
+    let footer = footer_of(builder.metadata());
+    for (key, ours) in format_footer(DatasetFormat::CURRENT) {
+        // Other programs' files say nothing of it.
+        if let Some(theirs) = footer.get(&key).filter(|theirs| **theirs != ours) {
+            let reason = format!("its footer says {key} = {}, and this renma reads {ours}", visible(theirs));
+            return Err(ArtifactError::unfit(path, reason));
+        }
+    }
     let names: Vec<String> = builder.schema().fields().iter().map(|field| field.name().clone()).collect();
     let again = names.iter().enumerate().find(|(index, name)| is_column(name) && names[..*index].contains(name));
     if let Some((_, name)) = again {

@@ -1,5 +1,6 @@
 //! A dataset folder: its manifest and its parts, read part by part.
 
+use super::footer::listed_footer;
 use super::games::{GAMES, GameRow};
 use super::manifest::{DatasetKind, Manifest, Part, part_index, part_name};
 use super::positions::{POSITIONS, PositionRow};
@@ -8,7 +9,7 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::temporary::{sweep, sweep_own};
 use crate::artifact::publish::{entries_in, parent};
 use crate::artifact::table::row::TableRow;
-use crate::artifact::table::{FileEntry, NEVER, Table, read_listed};
+use crate::artifact::table::{FileEntry, NEVER, Table};
 use crate::engine::Position;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -128,16 +129,16 @@ impl Dataset {
         self.read(kind.table(&GAMES), index, &NEVER).map(Some)
     }
 
-    /// Checks that the file of a part's games, if there is one, is the one that the manifest lists, without decoding it.
+    /// Checks that the file of a part's games, if there is one, and its footer are those that the manifest lists, without decoding rows.
     ///
     /// # Errors
     ///
     /// Damage of any kind.
     pub fn check_games(&self, index: usize) -> Result<(), ArtifactError> {
-        match self.manifest.parts[index].files.get(GAMES.name) {
-            Some(entry) => read_listed(&part_path(&self.folder, &GAMES, index), entry).map(|_| ()),
-            None => Ok(()),
-        }
+        let part = &self.manifest.parts[index];
+        let Some(entry) = part.files.get(GAMES.name) else { return Ok(()) };
+        let footer = listed_footer(&self.manifest, part, &[]);
+        Table::check(&part_path(&self.folder, &GAMES, index), entry, &footer)
     }
 
     /// The error of a part whose file in a table is not what it should be.
@@ -151,8 +152,9 @@ impl Dataset {
     ///
     /// Damage of any kind, or [`ArtifactError::Interrupted`].
     pub fn read<R: TableRow>(&self, table: &Table, index: usize, stop: &AtomicBool) -> Result<Vec<R>, ArtifactError> {
-        let path = part_path(&self.folder, table, index);
-        table.read_rows(&path, file_entry(&self.folder, &self.manifest.parts[index], table)?, stop)
+        let (path, part) = (part_path(&self.folder, table, index), &self.manifest.parts[index]);
+        let footer = listed_footer(&self.manifest, part, &[]);
+        table.read_rows(&path, file_entry(&self.folder, part, table)?, &footer, stop)
     }
 }
 

@@ -130,8 +130,11 @@ mod tests {
         let zero = PositionRow { score: Some(Score(0)), exact: Some(false), result: Some(0), ..bare };
         let content = |rows: &[PositionRow]| {
             let entry = IMPORTED_POSITIONS.write_rows(&path, rows, &Footer::new()).unwrap();
-            assert_eq!(IMPORTED_POSITIONS.read_rows::<PositionRow>(&path, &entry, &NEVER).unwrap(), rows);
-            assert!(POSITIONS.read(&path, &entry, &NEVER).is_err(), "self-play has no missing labels");
+            assert_eq!(
+                IMPORTED_POSITIONS.read_rows::<PositionRow>(&path, &entry, &Footer::new(), &NEVER).unwrap(),
+                rows
+            );
+            assert!(POSITIONS.read(&path, &entry, &Footer::new(), &NEVER).is_err(), "self-play has no missing labels");
             entry.content
         };
         assert_ne!(content(&[bare, zero]), content(&[zero, bare]));
@@ -161,7 +164,7 @@ mod tests {
         };
         let ours = PositionRow::to_columns(&[row]);
         let (entry, _) = bytes_of(&POSITIONS, ours.clone());
-        assert_eq!(POSITIONS.read_rows::<PositionRow>(&path, &entry, &NEVER).unwrap(), [row]);
+        assert_eq!(POSITIONS.read_rows::<PositionRow>(&path, &entry, &Footer::new(), &NEVER).unwrap(), [row]);
         let pairs = || (0..ours.len()).flat_map(|first| (0..first).map(move |second| (first, second)));
         let swapped = |(first, second)| {
             let mut columns = PositionRow::COLUMNS.to_vec();
@@ -177,7 +180,7 @@ mod tests {
             let batch = POSITIONS.decode(&path, bytes.into(), 1).unwrap();
             assert_eq!(PositionRow::from_batch(&batch).unwrap(), [row], "{first} and {second}");
             // The hash that another writer made in its own order is not the one of the table.
-            assert!(POSITIONS.read(&path, &entry, &NEVER).is_err(), "{first} and {second}");
+            assert!(POSITIONS.read(&path, &entry, &Footer::new(), &NEVER).is_err(), "{first} and {second}");
             assert_eq!(PositionRow::from_batch(&swapped.batch(batch_in(&swapped, &batch))).unwrap(), [row]);
         }
     }
@@ -193,7 +196,10 @@ mod tests {
                 columns[index] = Arc::new(Int16Array::from(vec![value]));
                 let batch = IMPORTED_POSITIONS.batch(columns);
                 let entry = IMPORTED_POSITIONS.write(&path, &batch, &Footer::new()).unwrap();
-                let error = IMPORTED_POSITIONS.read_rows::<PositionRow>(&path, &entry, &NEVER).unwrap_err().to_string();
+                let error = IMPORTED_POSITIONS
+                    .read_rows::<PositionRow>(&path, &entry, &Footer::new(), &NEVER)
+                    .unwrap_err()
+                    .to_string();
                 let expected = format!("part.parquet: column {name} holds {value}, which is out of range");
                 assert!(error.ends_with(&expected), "{error}");
             }

@@ -2,22 +2,19 @@
 //! told apart by it.
 
 use super::folder::{Dataset, part_path};
-use super::manifest::{DatasetFormat, DatasetKind, Manifest, Part, RULES, part_name};
+use super::footer::{base_footer, footer_difference, listed_footer, part_footer, setting_in, setting_key};
+use super::manifest::{DatasetFormat, DatasetKind, Manifest, Part, part_name};
 use super::part_range::PartRange;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
-use crate::artifact::line::visible;
 use crate::artifact::publish::remove_file;
 use crate::artifact::step::{Settings, difference, settings_hash};
-use crate::artifact::table::{Footer, Table};
+use crate::artifact::table::{CONTENT_KEY, Footer, Table};
 use arrow::array::RecordBatch;
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-
-/// The units of all columns; each column's description says from whose point of view.
-const UNITS: &str = "scores in millidiscs, results in discs";
 
 /// The recipe of a dataset that a stage makes.
 #[derive(Clone, Debug)]
@@ -185,40 +182,6 @@ impl Recipe {
     }
 }
 
-/// The metadata in the footer of every file of a dataset.
-pub fn base_footer(format: DatasetFormat, recipe: ContentHash) -> Footer {
-    let texts = [
-        ("format", format.number().to_string()),
-        ("rules", RULES.into()),
-        ("units", UNITS.into()),
-        ("recipe", recipe.to_string()),
-    ];
-    texts.map(|(name, text)| (setting_key(name), text)).into()
-}
-
-/// Adds to a footer the settings, the first item and the number of items.
-pub(super) fn part_footer<'s>(
-    kind: DatasetKind,
-    mut footer: Footer,
-    settings: impl IntoIterator<Item = &'s (String, String)>,
-    range: [u64; 2],
-) -> Footer {
-    footer.extend(settings.into_iter().map(|(name, value)| (setting_key(name), value.clone())));
-    let names = if kind == DatasetKind::Gate { ["first_pair", "pairs"] } else { ["first_game", "games"] };
-    footer.extend(names.into_iter().zip(range).map(|(name, number)| (setting_key(name), number.to_string())));
-    footer
-}
-
-/// The key of a setting in a footer.
-fn setting_key(name: &str) -> String {
-    format!("renma.{name}")
-}
-
-/// The value of a setting in a footer.
-pub fn setting_in<'f>(footer: &'f Footer, name: &str) -> Option<&'f String> {
-    footer.get(&setting_key(name))
-}
-
 /// Checks that the footers of a part say what the manifest says: format, rules, units, recipe with its `settings`, the first
 /// item, the number of items, and the hash of the values.
 ///
@@ -234,22 +197,12 @@ pub fn check_footers(dataset: &Dataset, index: usize, settings: &[(String, Strin
         let path = dataset.folder().join(table).join(part_name(index));
         let mut footer = Table::read_footer(&path)?;
         let settings = settings.iter().filter(|(name, _)| all_known || setting_in(&footer, name).is_some());
-        let base = base_footer(manifest.format, manifest.recipe);
-        let mut expected = part_footer(manifest.kind, base, settings, [part.first, part.count]);
-        expected.insert("renma.content".into(), entry.content.to_string());
+        let mut expected = listed_footer(manifest, part, settings);
+        expected.insert(CONTENT_KEY.into(), entry.content.to_string());
         footer.retain(|key, _| all_known || expected.contains_key(key));
         if let Some(difference) = footer_difference(&footer, &expected) {
             return Err(ArtifactError::damaged(&path, difference));
         }
     }
     Ok(())
-}
-
-/// The first of our keys that differs or is in one of both only. Other programs' keys do not count.
-fn footer_difference(footer: &Footer, expected: &Footer) -> Option<String> {
-    let keys: BTreeSet<&String> =
-        footer.keys().filter(|key| key.starts_with("renma.")).chain(expected.keys()).collect();
-    let differing = keys.into_iter().find(|key| footer.get(*key) != expected.get(*key))?;
-    let [found, listed] = [footer, expected].map(|side| side.get(differing).map_or("nothing", String::as_str));
-    Some(visible(&format!("its footer says {differing} = {found}, and by the manifest it is {listed}")))
 }

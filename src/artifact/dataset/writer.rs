@@ -1,10 +1,10 @@
 //! Writes a dataset whose content comes from elsewhere: the folder appears whole, with its manifest, or not at all.
 
 use super::folder::part_path;
+use super::footer::{base_footer, part_footer};
 use super::games::{GAMES, GameRow};
 use super::manifest::{DatasetFormat, DatasetKind, Manifest, Part, check_part_count};
 use super::positions::{POSITIONS, PositionRow};
-use super::recipe::{base_footer, part_footer};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::publish::temporary::sweep_own;

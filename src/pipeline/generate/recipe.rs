@@ -2,7 +2,7 @@
 
 use super::task::{ALGORITHM, GenerateTask};
 use crate::artifact::dataset::folder::part_path;
-use crate::artifact::dataset::recipe::setting_in;
+use crate::artifact::dataset::footer::setting_in;
 use crate::artifact::step::{settings_hash, table_settings};
 use crate::artifact::{
     ArtifactError, ContentHash, Dataset, DatasetFormat, DatasetKind, POSITIONS, RULES, Recipe, Settings, Step, Table,
