@@ -7,6 +7,7 @@ pub mod divide;
 pub mod drive;
 pub mod elsewhere;
 mod inputs;
+mod outputs;
 pub mod plan;
 pub mod progress;
 pub mod runs;

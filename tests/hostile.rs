@@ -378,6 +378,43 @@ fn memory_does_not_grow_with_the_games_that_are_asked_for() {
 }
 
 #[test]
+fn shards_write_only_to_folders_of_their_own() {
+    let workspace = copy_of_run();
+    let config = "--config configs/tiny.toml";
+    let line = workspace.config("line", "smoke", &[("fit_mpc.games", "4"), ("fit_mpc.part_games", "4")]);
+    workspace.done(&format!("train {config} --dataset data --models models/run"));
+    workspace.done(&format!("shard plan fit.json --stage fit-mpc --config {line} --model builtin:square-weights --models models/run --output samples"));
+    workspace.done(&format!("shard plan train.json --stage train {config} --dataset data --models models/run"));
+    workspace.write("notes/todo.txt", "");
+    workspace.write("out/mine.txt", "");
+    for (plan, key, folders) in [
+        (
+            "plan.json",
+            "output",
+            &[".", "./.", "models", "models/run", "models/run/v0001/x", "configs", "notes", "out"][..],
+        ),
+        ("fit.json", "output", &[".", "models", "models/run", "models/run/samples", "notes"]),
+        ("fit.json", "registry", &[".", "models", "notes", "configs", "data", "samples"]),
+        ("train.json", "registry", &[".", "models", "notes", "configs", "data", "models/run/v0001"]),
+    ] {
+        let path = workspace.path(plan);
+        let sound = std::fs::read(&path).unwrap();
+        for folder in folders {
+            reseal(&path, |plan| plan[key] = json!(folder));
+            for arguments in ["status", "run", "finish"] {
+                let shard = if arguments == "run" { " 0" } else { "" };
+                check(&workspace, &format!("shard {arguments} {plan}{shard}"), 65, &[plan]);
+            }
+        }
+        publish_bytes(&path, &sound).unwrap();
+    }
+    std::fs::remove_file(workspace.path("out/mine.txt")).unwrap();
+    for plan in ["plan.json", "train.json", "fit.json"] {
+        workspace.done(&format!("shard run {plan} 0"));
+    }
+}
+
+#[test]
 fn a_plan_that_cannot_be_is_one_error_that_says_why() {
     let workspace = copy_of_run();
     let plan = workspace.path("plan.json");

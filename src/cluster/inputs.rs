@@ -1,11 +1,11 @@
 //! Inputs that a plan names by their content.
 
-use crate::artifact::line::{is_line, line};
+use crate::artifact::line::line;
 use crate::artifact::model::reference::load_model;
-use crate::artifact::{ArtifactError, ContentHash, LoadedModel, Manifest, VersionId};
+use crate::artifact::{ArtifactError, ContentHash, LoadedModel, Manifest};
 use crate::pipeline::StageError;
 use serde::{Deserialize, Serialize};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// A model by its path or built-in name, relative to the folder that all shards run in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,29 +93,4 @@ pub(super) fn text_of(folder: &Path) -> Result<String, StageError> {
         StageError::Setting(format!("{reason}\nchoose another name for the folder"))
     });
     text.map(str::to_owned)
-}
-
-/// Checks a folder that shards write to: it lies below the one in which they run, and is not a version of a registry.
-pub(super) fn check_output(folder: &Path) -> Result<(), String> {
-    let is_below = folder.components().all(|component| matches!(component, Component::Normal(_) | Component::CurDir));
-    if is_below && folder.to_str().is_some_and(is_line) && VersionId::of_folder(folder).is_none() {
-        return Ok(());
-    }
-    let shown: String = folder.display().to_string().chars().take(100).collect();
-    Err(format!("shards cannot write to {shown:?}\nname a folder below the one in which they run, and not a version"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shards_write_only_below_the_folder_in_which_they_run() {
-        for folder in ["out", "./out", "datasets/run/selfplay/generation=0001", "models/run", "v1", "a b"] {
-            assert_eq!(check_output(Path::new(folder)), Ok(()));
-        }
-        for folder in ["", "/abs", "../x", "a/../../x", "models/run/v0001", "v0001", "a\nb", &"x".repeat(5000)] {
-            assert!(check_output(Path::new(folder)).is_err(), "{folder}");
-        }
-    }
 }

@@ -186,6 +186,7 @@ pub fn with_plan<T, E: From<StageError>>(
     act: impl FnOnce(&LoadedPlan<'_>) -> Result<T, E>,
 ) -> Result<T, E> {
     let plan = &Plan::read(path).map_err(StageError::from)?;
+    plan.stage.check_folders(path).map_err(StageError::from)?;
     let acted = plan.stage.with_task((plan.seed, plan.generation), path, |task| {
         let (listed, made) = (plan.recipe, task.recipe()?);
         if listed != made {

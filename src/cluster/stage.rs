@@ -1,6 +1,8 @@
 //! What a plan says of each stage, and the task that it stands for.
 
-use super::inputs::{PlannedDataset, PlannedModel, check_output, text_of};
+use super::inputs::{PlannedDataset, PlannedModel, text_of};
+use super::outputs::{check_output, foreign_in_output, foreign_in_registry, plain};
+use crate::artifact::line::visible;
 use crate::artifact::model::features_file::{features_text, parse_features};
 use crate::artifact::{ArtifactError, PartRange, Registry};
 use crate::pipeline::StageError;
@@ -148,7 +150,12 @@ impl StagePlan {
     pub(super) fn check(&self) -> Result<(), String> {
         check_output(self.output())?;
         match self {
-            Self::FitMpc { registry, .. } => check_output(registry),
+            Self::FitMpc { registry, output, .. } => {
+                check_output(registry)?;
+                let [registry, output] = [registry, output].map(|folder| plain(folder));
+                let is_apart = !output.starts_with(&registry) && !registry.starts_with(&output);
+                if is_apart { Ok(()) } else { Err("its output and its registry lie within each other".into()) }
+            }
             Self::Generate { config, book, .. } if config.openings.book().is_some() == book.is_empty() => {
                 Err("its book is not the one that its config asks for".into())
             }
@@ -158,6 +165,25 @@ impl StagePlan {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Checks that the folders that its shards write to hold nothing foreign, for the plan in the file `path`.
+    pub(super) fn check_folders(&self, path: &Path) -> Result<(), ArtifactError> {
+        let (output, registry) = match self {
+            Self::Generate { output, .. } | Self::Gate { output, .. } => (Some(output), None),
+            Self::Train { registry, .. } => (None, Some(registry)),
+            Self::FitMpc { registry, output, .. } => (Some(output), Some(registry)),
+        };
+        let in_output = output.map(|folder| Ok((folder, foreign_in_output(folder)?)));
+        let in_registry = registry.map(|folder| Ok((folder, foreign_in_registry(folder)?)));
+        for found in in_output.into_iter().chain(in_registry) {
+            if let (folder, Some(foreign)) = found? {
+                let reason = format!("shards cannot write to {}: it holds {}", folder.display(), foreign.display());
+                let remedy = "move that away, or make the plan again for another folder";
+                return Err(ArtifactError::unfit(path, format!("{}, which is not theirs\n{remedy}", visible(&reason))));
+            }
+        }
+        Ok(())
     }
 
     /// Passes the task to a function, after reading the inputs that the plan in the file `path` references.

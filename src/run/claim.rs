@@ -3,6 +3,7 @@
 use super::folders::recipe_of;
 use crate::artifact::dataset::folder::{part_indices, part_path};
 use crate::artifact::dataset::foreign::first_foreign;
+use crate::artifact::line::visible;
 use crate::artifact::publish::{exists, is_folder, is_link, remove_file, remove_folder};
 use crate::artifact::{ArtifactError, FolderLock, Manifest, POSITIONS};
 use crate::pipeline::stage::Stage;
@@ -84,7 +85,7 @@ fn clear_surplus(stage: Stage, dataset: &TaskDataset<'_>) -> Result<bool, Artifa
 /// An error if a folder holds anything that no stage wrote.
 fn check_no_foreign(folder: &Path) -> Result<(), ArtifactError> {
     let Some(foreign) = first_foreign(folder)? else { return Ok(()) };
-    let name = foreign.strip_prefix(folder).unwrap_or(&foreign).display();
+    let name = visible(&foreign.strip_prefix(folder).unwrap_or(&foreign).display().to_string());
     let reason = format!("it holds {name}, which renma did not write\nmove it away, or choose another --output");
     Err(ArtifactError::refused("write", folder, reason))
 }

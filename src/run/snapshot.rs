@@ -10,7 +10,7 @@ use crate::pipeline::StageError;
 use std::path::{Path, PathBuf};
 
 /// The folder of the snapshots in a registry.
-const CONFIG: &str = "config";
+pub const CONFIG: &str = "config";
 
 const SIZE_MAX: u64 = 1 << 30;
 
