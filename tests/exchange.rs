@@ -17,7 +17,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use renma::artifact::{Dataset, GameRow, NEVER, PositionRow};
 use renma::curate::export::export_partitions;
-use renma::engine::{Black, ColoredPosition, Game, Score, White};
+use renma::engine::{Black, ColoredPosition, Game, Score, Squares, White};
 use renma::pipeline::Context;
 use std::path::Path;
 use std::sync::Arc;
@@ -426,7 +426,7 @@ fn anybodys_parquet_becomes_a_dataset() {
             ("black_to_move", Arc::new(Int16Array::from(vec![1, 0, 1]))),
             ("result", Arc::new(Int64Array::from(vec![Some(2), None, Some(-64)]))),
             ("empties", Arc::new(Int16Array::from(vec![60, 60, 60]))),
-            ("game_id", Arc::new(Int16Array::from(vec![7, 7, 7]))),
+            ("game_id", Arc::new(Int16Array::from(vec![7, 8, 9]))),
         ],
     );
     let outcome = workspace.run("dataset import foreign.parquet --format parquet --output foreign");
@@ -434,7 +434,7 @@ fn anybodys_parquet_becomes_a_dataset() {
     assert!(outcome.stderr.contains("columns not used: run"), "{}", outcome.stderr);
     let found = rows(&workspace.path("foreign"));
     assert_eq!(found.iter().map(|row| row.result).collect::<Vec<_>>(), [Some(2), None, Some(-64)]);
-    assert_eq!(found.iter().map(|row| row.game_id).collect::<Vec<_>>(), [0, 0, 0]);
+    assert_eq!(found.iter().map(|row| row.game_id).collect::<Vec<_>>(), [0, 1, 2]);
     assert_eq!(found.iter().map(|row| (row.black, row.white)).collect::<Vec<_>>(), boards);
     workspace.done("dataset verify foreign");
     let both = |black: u64, white: u64, score: i64| {
@@ -464,18 +464,30 @@ fn anybodys_parquet_becomes_a_dataset() {
     check_refused(&workspace, "dataset import bad.parquet --format parquet --output out", 65, &["bad.parquet"]);
 }
 
-/// Positions with these `game_id`s, each of its own score; a negative id marks a row with overlapping discs.
+/// The positions of a game that is played by the first legal move.
+fn played() -> Vec<ColoredPosition> {
+    let mut game = Game::default();
+    while let Some(square) = Squares(game.to_move().position.legal_moves()).next() {
+        game.play(square).unwrap();
+    }
+    game.turns().map(|turn| turn.colored).collect()
+}
+
+/// Positions with these `game_id`s, each with a later board and another score; a negative id marks a row with overlapping discs.
 fn write_rows(workspace: &Workspace, name: &str, ids: &[i64]) {
-    let (Black(black), White(white)) = ColoredPosition::START.boards();
-    let white = ids.iter().map(|&id| if id < 0 { black } else { white });
+    let played = played();
+    let boards = || ids.iter().zip(played.iter().cycle());
+    let black = boards().map(|(_, colored)| colored.boards().0.0);
+    let white = boards().map(|(id, colored)| if *id < 0 { colored.boards().0.0 } else { colored.boards().1.0 });
+    let black_to_move: Vec<bool> = boards().map(|(_, colored)| colored.black_to_move).collect();
     write_parquet(
         workspace,
         name,
         vec![
             ("game_id", Arc::new(Int64Array::from_iter_values(ids.iter().map(|id| id.abs()))) as ArrayRef),
-            ("black", Arc::new(UInt64Array::from(vec![black; ids.len()]))),
+            ("black", Arc::new(UInt64Array::from_iter_values(black))),
             ("white", Arc::new(UInt64Array::from_iter_values(white))),
-            ("black_to_move", Arc::new(BooleanArray::from(vec![true; ids.len()]))),
+            ("black_to_move", Arc::new(BooleanArray::from(black_to_move))),
             ("score", Arc::new(Int32Array::from_iter_values(0..ids.len() as i32))),
         ],
     );
@@ -484,26 +496,52 @@ fn write_rows(workspace: &Workspace, name: &str, ids: &[i64]) {
 #[test]
 fn rows_that_share_a_game_id_are_one_game_or_are_left_out() {
     let workspace = Workspace::new();
-    let long = [vec![3; 4096], vec![9]].concat();
-    let too_long = [vec![3; 4098], vec![9]].concat();
+    // After its end a game begins again.
+    let endless = [vec![3; 130], vec![9]].concat();
     let kept = |game_ids: &[(u64, usize)]| game_ids.iter().flat_map(|&(id, count)| vec![id; count]).collect::<Vec<_>>();
     for (ids, words, bad, expected) in [
         (&[1, 1, -1, 1, 2, 2][..], ["record 3", "share a square"], 1, kept(&[(0, 3), (1, 2)])),
         (&[-1, 1, -1, -2, -2, 1], ["record 1", "share a square"], 5, kept(&[(0, 1)])),
         (&[1, 2, 2, 1, 1, 3], ["record 4, column game_id", "sort the rows"], 2, kept(&[(0, 1), (1, 2), (2, 1)])),
-        (&too_long, ["record 4097, column game_id", "more than 4096 rows"], 2, kept(&[(0, 4096), (1, 1)])),
-        (&long, ["", ""], 0, kept(&[(0, 4096), (1, 1)])),
+        (&endless, ["60 empty squares at ply 0 cannot follow", "in a game"], 3, kept(&[(0, 1)])),
     ] {
         write_rows(&workspace, "rows.parquet", ids);
         let import = "dataset import rows.parquet --format parquet --output out";
-        if 0 < bad {
-            check_refused(&workspace, import, 65, &words);
-        }
+        check_refused(&workspace, import, 65, &words);
         let report = workspace.done(&format!("{import} --keep-going --json"));
         assert!(report.contains(&format!("\"bad_records\":{bad},")), "{words:?}: {report}");
         assert!(report.contains("\"records_without_move\":0"), "{words:?}: {report}");
         let found: Vec<u64> = rows(&workspace.path("out")).iter().map(|row| row.game_id).collect();
         assert_eq!(found, expected, "{words:?}");
+        workspace.done("dataset verify out");
+        std::fs::remove_dir_all(workspace.path("out")).unwrap();
+    }
+}
+
+#[test]
+fn a_game_whose_rows_contradict_each_other_is_left_out() {
+    let workspace = Workspace::new();
+    let played = played();
+    let row = |place: usize, result: &str| {
+        let (Black(black), White(white)) = played[place].boards();
+        format!("{black},{white},{},{result},{}\n", played[place].black_to_move, place)
+    };
+    let head = "black,white,black_to_move,result,ply,game_id\n";
+    assert!(played[..4].iter().enumerate().all(|(place, colored)| colored.black_to_move == (place % 2 == 0)));
+    for (rows, words) in [
+        // Results are from the side to move.
+        ([(0, "4"), (1, "4")], ["record 2", "its game ended with -4 for black, and by an earlier row with +4"]),
+        ([(0, "4"), (2, "2")], ["record 2", "its game ended with +2 for black, and by an earlier row with +4"]),
+        ([(1, "-4"), (0, "4")], ["record 2", "60 empty squares at ply 0 cannot follow 59 empty squares at ply 1"]),
+        ([(1, "-4"), (1, "-4")], ["record 2", "59 empty squares at ply 1 cannot follow 59 empty squares at ply 1"]),
+    ] {
+        let lines = rows.map(|(place, result)| row(place, result).replace('\n', ",1\n")).concat();
+        let sound = [(0, "4"), (1, "-4"), (3, "-4")].map(|(place, result)| row(place, result).replace('\n', ",2\n"));
+        workspace.write("rows.csv", format!("{head}{lines}{}", sound.concat()));
+        let import = "dataset import rows.csv --format csv --output out";
+        check_refused(&workspace, import, 65, &[words[1]]);
+        workspace.done(&format!("{import} --keep-going"));
+        assert_eq!(crate::rows(&workspace.path("out")).len(), 3, "{words:?}");
         workspace.done("dataset verify out");
         std::fs::remove_dir_all(workspace.path("out")).unwrap();
     }
@@ -607,13 +645,13 @@ fn csv_is_read_by_the_names_of_its_columns() {
         "good.csv",
         format!(
             "\u{feff}\"white\",black,result, black_to_move ,game_id\r\n{white},{black},-2,True,7\r\n\r\n\
-             {white},\"{black}\",,0,7\n{edge},{corner},64,true,18446744073709551615"
+             {white},\"{black}\",,0,8\n{edge},{corner},64,true,18446744073709551615"
         ),
     );
     workspace.done("dataset import good.csv --format csv --output good");
     let found = rows(&workspace.path("good"));
     assert_eq!(found.iter().map(|row| row.result).collect::<Vec<_>>(), [Some(-2), None, Some(64)]);
-    assert_eq!(found.iter().map(|row| row.game_id).collect::<Vec<_>>(), [0, 0, 1]);
+    assert_eq!(found.iter().map(|row| row.game_id).collect::<Vec<_>>(), [0, 1, 2]);
     assert_eq!(found.iter().map(|row| row.black_to_move).collect::<Vec<_>>(), [true, false, true]);
     assert_eq!((found[2].black, found[2].white), (corner.cast_unsigned(), edge));
     workspace.done("dataset verify good");

@@ -1,8 +1,9 @@
 //! Rows of tables in other programs' files: the columns of `positions` by name, and games from rows that share a `game_id`.
 //!
 //! Neighboring rows with one `game_id` are one game, so that training never splits it; a row whose id occurred before other
-//! games is bad. Without that column every row is a separate game.
+//! games is bad, and so is a game whose rows contradict each other. Without that column every row is a separate game.
 
+use crate::artifact::dataset::positions::contradiction;
 use crate::artifact::{ImportedGame, POSITIONS, PositionRow};
 use crate::engine::{Black, ColoredPosition, Ply, Score, White};
 use arrow::array::{Array, AsArray, downcast_integer_array};
@@ -10,8 +11,8 @@ use arrow::datatypes::DataType;
 use std::collections::HashSet;
 use std::iter::from_fn;
 
-/// No game has more rows, not even with all its mirror images; a file with one `game_id` throughout is not one game.
-const GAME_ROWS_MAX: usize = 1 << 12;
+/// No game has more rows, not even with its passes and its end; a file with one `game_id` throughout is not one game.
+const GAME_ROWS_MAX: usize = 1 << 7;
 
 /// Columns that no position can do without.
 const REQUIRED: [&str; 3] = ["black", "white", "black_to_move"];
@@ -150,19 +151,25 @@ pub(super) fn games(rows: impl Iterator<Item = SourceRow>) -> impl Iterator<Item
             return Some(vec![Err(repeated(first, id, last == Some(id)))]);
         }
         last = first.id;
-        let (mut found, mut game) = (Vec::new(), ImportedGame::default());
+        let (mut found, mut game, mut names) = (Vec::new(), ImportedGame::default(), Vec::new());
         let (mut next, mut count) = (Some(first), 0);
         while let Some(row) = next {
             count += 1;
             match row.position {
-                Ok(position) => game.rows.extend(position),
+                Ok(Some(position)) => {
+                    game.rows.push(position);
+                    names.push(row.name);
+                }
+                Ok(None) => {}
                 Err(bad) => found.push(Err(bad)),
             }
             let may_continue = row.id.is_some() && count < GAME_ROWS_MAX;
             next = rows.next_if(|row| may_continue && row.id == last);
         }
-        if found.len() < count {
-            found.push(Ok(game));
+        match contradiction(&game.rows) {
+            Some((place, reason)) => found.push(Err(bad_record(names[place], None, &reason))),
+            None if found.len() < count => found.push(Ok(game)),
+            None => {}
         }
         Some(found)
     };

@@ -108,6 +108,37 @@ impl PositionRow {
     }
 }
 
+/// The first row of a game that contradicts those before it, by its place, and why. The positions of a game come once each, in the order
+/// of play, and have one result.
+pub fn contradiction(rows: &[PositionRow]) -> Option<(usize, String)> {
+    let mut known: Option<i8> = None;
+    for (place, row) in rows.iter().enumerate() {
+        if let Some(before) = place.checked_sub(1).map(|before| &rows[before]) {
+            let moves = i32::from(before.empties) - i32::from(row.empties);
+            let plies = i32::from(row.ply) - i32::from(before.ply);
+            let [now, then] = [row, before].map(|row| format!("{} empty squares at ply {}", row.empties, row.ply));
+            if moves < 1 {
+                return Some((place, format!("{now} cannot follow {then} in a game")));
+            }
+            // At most one pass follows each move.
+            if !(moves..=2 * moves).contains(&plies) {
+                return Some((place, format!("{now} cannot follow {then}: {moves} moves are between them")));
+            }
+        }
+        let result = row.result.map(|result| if row.black_to_move { result } else { -result });
+        match (known, result) {
+            (Some(known), Some(result)) if known != result => {
+                return Some((
+                    place,
+                    format!("its game ended with {result:+} for black, and by an earlier row with {known:+}"),
+                ));
+            }
+            _ => known = known.or(result),
+        }
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,6 +152,31 @@ mod tests {
     use arrow::array::{ArrayRef, Int16Array, RecordBatch};
     use arrow::datatypes::DataType;
     use std::sync::{Arc, OnceLock};
+
+    #[test]
+    fn rows_of_a_game_contradict_each_other_in_their_order_or_their_results() {
+        let row = |ply, empties, black_to_move, result| PositionRow {
+            ply,
+            empties,
+            black_to_move,
+            result,
+            ..PositionRow::default()
+        };
+        for (rows, expected) in [
+            (vec![], None),
+            (vec![row(0, 60, true, Some(4)), row(1, 59, false, Some(-4)), row(4, 57, true, None)], None),
+            (vec![row(0, 60, true, None), row(3, 58, false, Some(3)), row(4, 57, true, Some(-3))], None),
+            (vec![row(7, 53, true, None), row(7, 53, true, None)], Some(1)),
+            (vec![row(7, 53, true, None), row(8, 53, true, None)], Some(1)),
+            (vec![row(7, 53, true, None), row(6, 54, true, None)], Some(1)),
+            (vec![row(7, 53, true, None), row(8, 52, true, None), row(9, 50, true, None)], Some(2)),
+            (vec![row(7, 53, true, None), row(10, 52, true, None)], Some(1)),
+            (vec![row(0, 60, true, Some(4)), row(1, 59, false, Some(4))], Some(1)),
+            (vec![row(0, 60, true, Some(0)), row(1, 59, false, None), row(2, 58, true, Some(2))], Some(2)),
+        ] {
+            assert_eq!(contradiction(&rows).map(|(place, _)| place), expected, "{rows:?}");
+        }
+    }
 
     #[test]
     fn missing_labels_survive_the_file_and_count_in_its_content() {
