@@ -241,18 +241,31 @@ fn copy_with<R: renma::artifact::table::row::TableRow>(
     change: impl Fn(&mut Vec<R>, &mut Footer),
 ) -> Workspace {
     let workspace = Workspace::new();
-    let folder = workspace.path("data");
-    copy_folder(&RUN.path(name), &folder);
-    let path = part_path(&folder, table, part);
-    let mut rows: Vec<R> = Dataset::open_any(&folder).unwrap().read(table, part, &NEVER).unwrap();
+    copy_folder(&RUN.path(name), &workspace.path("data"));
+    change_part(&workspace.path("data"), (table, part), change);
+    workspace
+}
+
+/// Gives a part other rows and another footer, with the hashes that fit.
+fn change_part<R: renma::artifact::table::row::TableRow>(
+    folder: &Path,
+    (table, part): (&Table, usize),
+    change: impl Fn(&mut Vec<R>, &mut Footer),
+) {
+    let path = part_path(folder, table, part);
+    let mut rows: Vec<R> = Dataset::open_any(folder).unwrap().read(table, part, &NEVER).unwrap();
     let mut footer = footer_of(&path);
     change(&mut rows, &mut footer);
     let entry = table.write_rows(&path, &rows, &footer).unwrap();
-    let mut manifest = Manifest::read_any(&folder).unwrap();
+    let mut manifest = Manifest::read_any(folder).unwrap();
     manifest.parts[part].files.insert(table.name.to_owned(), entry);
     manifest.content = content_of(&manifest.parts);
-    manifest.write(&folder).unwrap();
-    workspace
+    manifest.write(folder).unwrap();
+    if folder.join("verdict.json").exists() {
+        let mut verdict: VerdictFile = renma::artifact::seal::read_sealed(&folder.join("verdict.json")).unwrap();
+        verdict.games_content = manifest.content;
+        write_sealed(&folder.join("verdict.json"), &verdict).unwrap();
+    }
 }
 
 fn refused(workspace: &Workspace, what: &str, words: &[&str]) {
@@ -305,23 +318,25 @@ fn repeat_pair(rows: &mut [GateGameRow]) {
 
 #[test]
 fn games_of_a_gate_that_were_never_played_are_named() {
-    let changes: [(&str, GateChange, &str); 9] = [
+    let changes: [(&str, GateChange, &str); 11] = [
         ("a result", |rows, _| rows[3].result -= 2, "game 19: its result is"),
         ("an end", |rows, _| rows[3].moves.truncate(100), "game 19: its moves end before"),
         ("a move", |rows, _| rows[3].moves.replace_range(98..100, "d4"), "game 19: "),
         ("a color", |rows, _| rows[3].candidate_black = true, "in the place of game 19"),
         ("a pair", |rows, _| rows[3].pair += 1, "in the place of game 19"),
         ("an order", |rows, _| rows.swap(2, 3), "in the place of game 18"),
-        ("an opening", |rows, _| rows[3].opening_plies += 1, "pair 9 do not begin with one opening"),
+        ("a number", |rows, _| rows[3].game_id = 3, "in the place of game 19"),
+        ("an opening", |rows, _| rows[3].opening_plies += 1, "game 19 has 9 opening_plies, 8 expected"),
+        (
+            "a shorter one",
+            |rows, _| rows.iter_mut().for_each(|row| row.opening_plies -= 2),
+            "game 16 has 6 opening_plies",
+        ),
         ("a repeated opening", |rows, _| repeat_pair(rows), "pair 9 has the opening of a pair before it"),
         ("a footer", |_, footer| *footer.get_mut("renma.gate.depth").unwrap() = "7".into(), "renma.gate.depth = 7"),
     ];
     for (what, change, word) in changes {
         let workspace = copy_with("games", (&GATE_GAMES, 1), change);
-        let folder = workspace.path("data");
-        let mut verdict: VerdictFile = renma::artifact::seal::read_sealed(&folder.join("verdict.json")).unwrap();
-        verdict.games_content = Manifest::read_any(&folder).unwrap().content;
-        write_sealed(&folder.join("verdict.json"), &verdict).unwrap();
         refused(&workspace, what, &["data/games/part-00001.parquet", word]);
     }
 }
@@ -394,7 +409,7 @@ type SampleChange = fn(&mut Vec<MpcSampleRow>, &mut Footer);
 
 #[test]
 fn samples_that_no_search_can_have_found_are_named() {
-    let changes: [(&str, SampleChange, &str); 10] = [
+    let changes: [(&str, SampleChange, &str); 16] = [
         ("a score", |rows, _| rows[0].score = Score(64_001), "depth 0: score 64001 is beyond"),
         ("nodes", |rows, _| rows[1].nodes = u64::MAX, "depth 1: 18446744073709551615 nodes"),
         ("empties", |rows, _| rows[1].empties += 1, "depth 1: empties is"),
@@ -403,7 +418,17 @@ fn samples_that_no_search_can_have_found_are_named() {
         ("a window", |rows, _| rows[0].alpha = Some(Score(7)), "not that of depth 0"),
         ("a sample", |rows, _| rows.retain(|row| row.sample_id != 13 * GAME_SAMPLES + 1), "in the place of sample"),
         ("the last sample", |rows, _| rows.retain(|row| row.game_id < 23), " samples, "),
-        ("an exact score", |rows, _| solved(rows).score.0 += 1, "is not a whole number of discs"),
+        ("an exact score", |rows, _| solved(rows).score.0 += 1000, "is not an even number of discs"),
+        ("no nodes", |rows, _| rows[1].nodes = 0, "depth 1: 0 nodes"),
+        ("no end", |rows, _| unsolve(rows), "it was not solved, with "),
+        (
+            "another game",
+            |rows, _| rows.iter_mut().for_each(|row| row.game_id += 1),
+            "in the place of sample 48 of game 12",
+        ),
+        ("a deep window", |rows, _| met(rows).for_each(|row| row.met_depth = 60), "met_depth is 60"),
+        ("a shallow window", |rows, _| met(rows).for_each(|row| row.met_depth = 1), "met_depth is 1"),
+        ("an alpha", |rows, _| met(rows).for_each(|row| row.alpha = Some(Score(64_000))), "alpha 64000 is beyond"),
         ("a footer", |_, footer| drop(footer.insert("renma.seed".into(), "7".into())), "renma.seed = 7"),
     ];
     for (what, change, word) in changes {
@@ -415,8 +440,199 @@ fn samples_that_no_search_can_have_found_are_named() {
 /// Samples per game of `method = "line"`.
 const GAME_SAMPLES: u64 = 4;
 
-/// A search to the end of the game.
-fn solved(rows: &mut [MpcSampleRow]) -> &mut MpcSampleRow {
+/// The place of a search to the end of the game.
+fn place_of_end(rows: &[MpcSampleRow]) -> usize {
     let depth_max = Manifest::read_any(&RUN.path("line")).unwrap().config["depth_max"].as_u64().unwrap();
-    rows.iter_mut().find(|row| depth_max < row.depth.into()).unwrap()
+    rows.iter().position(|row| depth_max < row.depth.into()).unwrap()
+}
+
+fn unsolve(rows: &mut Vec<MpcSampleRow>) {
+    rows.remove(place_of_end(rows));
+}
+
+fn solved(rows: &mut [MpcSampleRow]) -> &mut MpcSampleRow {
+    let place = place_of_end(rows);
+    &mut rows[place]
+}
+
+/// The rows of the first sample that a search met.
+fn met(rows: &mut [MpcSampleRow]) -> impl Iterator<Item = &mut MpcSampleRow> {
+    let id = rows.iter().find(|row| row.alpha.is_some()).unwrap().sample_id;
+    rows.iter_mut().filter(move |row| row.sample_id == id)
+}
+
+#[test]
+fn a_position_of_a_game_lies_in_the_range_of_its_sample() {
+    // Without windows, the first two samples of a game change places, with their numbers.
+    let change: SampleChange = |rows, _| {
+        rows.iter_mut().for_each(|row| (row.alpha, row.met_depth) = (None, 0));
+        let ends: Vec<usize> = (1..rows.len()).filter(|&place| rows[place].depth == 0).take(2).collect();
+        let first = rows[0].sample_id;
+        rows[..ends[0]].iter_mut().for_each(|row| row.sample_id = first + 1);
+        rows[ends[0]..ends[1]].iter_mut().for_each(|row| row.sample_id = first);
+        rows[..ends[1]].rotate_left(ends[0]);
+    };
+    refused(&copy_with("line", (&MPC_SAMPLES, 1), change), "ranges", &["sample 48: it has ", " expected"]);
+}
+
+type PositionChange = fn(&mut Vec<PositionRow>, &mut Footer);
+
+/// The first row whose search was, or was not, one to the end.
+fn row(rows: &mut [PositionRow], exact: bool) -> &mut PositionRow {
+    rows.iter_mut().find(|row| row.exact == Some(exact)).unwrap()
+}
+
+/// Another legal move than this one.
+fn other_move(row: &PositionRow, square: Option<u8>) -> Option<u8> {
+    let legal = row.position().unwrap().legal_moves();
+    (0..64).find(|&other| legal >> other & 1 == 1 && Some(other) != square)
+}
+
+/// The first exact row with two moves, of which the best one was played.
+fn choice(rows: &mut [PositionRow]) -> &mut PositionRow {
+    let is_choice = |row: &&mut PositionRow| {
+        row.exact == Some(true) && row.played_move == row.best_move && other_move(row, row.best_move).is_some()
+    };
+    rows.iter_mut().find(is_choice).unwrap()
+}
+
+#[test]
+fn each_column_of_positions_is_compared_with_the_moves_and_the_config() {
+    let changes: [(&str, PositionChange, &str); 20] = [
+        ("game_id", |rows, _| rows[0].game_id += 1, "game 25 has 0 rows"),
+        ("ply", |rows, _| rows[9].ply += 2, "ply 9 has no row"),
+        ("empties", |rows, _| rows[9].empties -= 1, "row 9: empties is 50, the board has 51"),
+        ("black", |rows, _| rows[0].black ^= 1 << 28 | 1 << 29, ": "),
+        ("white", |rows, _| rows[0].white ^= 1 << 27 | 1 << 26, ": "),
+        ("black_to_move", |rows, _| rows[0].black_to_move = false, ": "),
+        ("score", |rows, _| rows[0].score = Some(Score(64_001)), "row 0: score 64001 is beyond"),
+        ("exact score", |rows, _| choice(rows).score = Some(Score(63_000)), "exact score "),
+        ("higher score", |rows, _| raise(row(rows, true), 2000), "and after its move "),
+        ("lower score", |rows, _| raise(row(rows, true), -2000), "and after its move "),
+        ("depth", |rows, _| row(rows, false).depth = Some(3), "ply 0: depth is 3 and exact false"),
+        ("lower depth", |rows, _| row(rows, false).depth = Some(1), "60 empty squares 2 and false expected"),
+        ("exact", |rows, _| solve(row(rows, false)), "60 empty squares 2 and false expected"),
+        ("not exact", |rows, _| row(rows, true).exact = Some(false), "8 empty squares 8 and true expected"),
+        ("best_move", |rows, _| rows[0].best_move = Some(27), "row 0: best_move 27 is not legal"),
+        ("other best_move", |rows, _| change_best(choice(rows)), "played_move is not best_move"),
+        ("played_move", |rows, _| change_played(choice(rows)), ": played_move is "),
+        ("random_move", |rows, _| rows[0].random_move = Some(false), "ply 0: random_move is false"),
+        ("other random_move", |rows, _| row(rows, true).random_move = Some(true), ": random_move is true"),
+        ("result", |rows, _| rows[0].result = rows[0].result.map(|result| result ^ 2), "ply 0: result is "),
+    ];
+    for (what, change, word) in changes {
+        let workspace = copy_with("selfplay", (&POSITIONS, 1), change);
+        refused(&workspace, what, &["data/positions/part-00001.parquet", word]);
+    }
+}
+
+/// Adds to an exact score, or takes away where there is no room.
+fn raise(row: &mut PositionRow, millidiscs: i32) {
+    row.score = row.score.map(|score| Score((score.0 + millidiscs).clamp(-64_000, 64_000)));
+}
+
+fn solve(row: &mut PositionRow) {
+    (row.exact, row.depth, row.score) = (Some(true), Some(row.empties), Some(Score(2000)));
+}
+
+fn change_best(row: &mut PositionRow) {
+    row.best_move = other_move(row, row.best_move);
+}
+
+fn change_played(row: &mut PositionRow) {
+    row.played_move = other_move(row, row.played_move);
+}
+
+#[test]
+fn each_column_of_games_is_compared_with_the_moves_and_the_config() {
+    let changes: [(&str, GameChange, &str); 6] = [
+        ("game_id", |rows, _| rows[0].game_id = 7, "game 25 is missing: 7 is in its place"),
+        ("moves", |rows, _| rows[0].moves.truncate(100), "its moves end before the game does"),
+        ("random_plies", |rows, _| rows[0].random_plies = Some(7), "game 25: random_plies is 7, 8 to "),
+        ("more random_plies", |rows, _| rows[0].random_plies = Some(61), "game 25: random_plies is 61, 8 to "),
+        ("result", |rows, _| rows[0].result = rows[0].result.map(|result| result ^ 2), "game 25: "),
+        ("positions", |rows, _| rows[0].positions -= 1, "rows, its game says "),
+    ];
+    for (what, change, word) in changes {
+        let workspace = copy_with("selfplay", (&GAMES, 1), change);
+        refused(&workspace, what, &["/part-00001.parquet", word]);
+    }
+}
+
+type ManifestChange = fn(&mut Manifest);
+
+#[test]
+fn rows_are_those_that_the_config_asks_for() {
+    // All rows from ply 3 on, no exploration, and every opening of two plies in turn.
+    let workspace = Workspace::new();
+    let keys = [
+        ("generate.games", "6"),
+        ("generate.part_games", "4"),
+        ("generate.exploration", "0"),
+        ("generate.label_from_ply", "3"),
+        ("generate.openings", "\"all\""),
+        ("generate.random_plies_min", "2"),
+        ("generate.label_depth", "1"),
+    ];
+    let config = workspace.config("all", "smoke", &keys);
+    workspace.done(&format!("generate --config {config} --output sound"));
+    workspace.done("dataset verify sound");
+    let check = |what: &str, positions: PositionChange, games: GameChange, words: &[&str]| {
+        let _ = std::fs::remove_dir_all(workspace.path("data"));
+        copy_folder(&workspace.path("sound"), &workspace.path("data"));
+        change_part(&workspace.path("data"), (&POSITIONS, 0), positions);
+        change_part(&workspace.path("data"), (&GAMES, 0), games);
+        refused(&workspace, what, words);
+    };
+    let later = |rows: &mut Vec<PositionRow>, _: &mut Footer| rows.retain(|row| (row.game_id, row.ply) != (0, 3));
+    let fewer = |rows: &mut Vec<GameRow>, _: &mut Footer| rows[0].positions -= 1;
+    check(
+        "a row too few",
+        later,
+        fewer,
+        &["game 0: its rows are not those of the moves from generate.label_from_ply = 3 on"],
+    );
+    let explored = |rows: &mut Vec<PositionRow>, _: &mut Footer| rows[2].random_move = Some(true);
+    check("a random move", explored, |_, _| (), &["game 0: ply 5: random_move is true"]);
+    let longer = |rows: &mut Vec<GameRow>, _: &mut Footer| rows[1].random_plies = Some(3);
+    check("an opening", |_, _| (), longer, &["game 1: random_plies is 3, 2 to 2 expected"]);
+    // Two games change places, each with its rows.
+    let swap_rows = |rows: &mut Vec<PositionRow>, _: &mut Footer| {
+        let count = rows.iter().take_while(|row| row.game_id == 0).count();
+        let both = rows.iter().take_while(|row| row.game_id < 2).count();
+        rows[..both].iter_mut().for_each(|row| row.game_id = 1 - row.game_id);
+        rows[..both].rotate_left(count);
+    };
+    let swap_games = |rows: &mut Vec<GameRow>, _: &mut Footer| {
+        rows.swap(0, 1);
+        (rows[0].game_id, rows[1].game_id) = (0, 1);
+    };
+    check("another opening", swap_rows, swap_games, &["game 0: it does not begin with the opening that is its turn"]);
+    // What the manifest asks for.
+    copy_folder(&workspace.path("sound/positions"), &workspace.path("data/positions"));
+    copy_folder(&workspace.path("sound/games"), &workspace.path("data/games"));
+    let changes: [(ManifestChange, &str); 3] = [
+        (|manifest| manifest.asked = 7, "it says 7 asked, and its config asks for 6"),
+        (|manifest| manifest.config["games"] = 9.into(), "it says 6 asked, and its config asks for 9"),
+        (
+            |manifest| manifest.models.extend([("rival".into(), manifest.recipe)]),
+            "its models are not those of the roles player",
+        ),
+    ];
+    for (change, words) in changes {
+        let mut manifest = Manifest::read_any(&workspace.path("sound")).unwrap();
+        change(&mut manifest);
+        manifest.write(&workspace.path("data")).unwrap();
+        refused(&workspace, words, &["data/manifest.json", words]);
+    }
+}
+
+#[test]
+fn imported_positions_of_a_game_do_not_contradict_each_other() {
+    let change: PositionChange = |rows, _| rows.iter_mut().for_each(|row| row.game_id = 0);
+    let workspace = Workspace::new();
+    copy_folder(&RUN.path("some"), &workspace.path("data"));
+    let table = renma::artifact::DatasetKind::Imported.table(&POSITIONS);
+    change_part(&workspace.path("data"), (table, 0), change);
+    refused(&workspace, "one game", &["row 1: 60 empty squares at ply 0 cannot follow 60 empty squares at ply 0"]);
 }

@@ -260,7 +260,10 @@ fn no_text_of_a_sealed_file_is_a_command_to_a_terminal() {
             }
             write_sealed(&path, &changed).unwrap();
             let what = format!("{}{place}", file.display());
-            wrong.extend(try_readers(&workspace, &[&path], std::slice::from_ref(&sound), &what, readers(&file)));
+            // The report and gc read what status reads.
+            let is_tried = |reader: &String| !reader.starts_with("report ") && !reader.starts_with("gc ");
+            let readers = readers(&file).into_iter().filter(is_tried).collect();
+            wrong.extend(try_readers(&workspace, &[&path], std::slice::from_ref(&sound), &what, readers));
         }
     }
     assert!(5 < kinds.len(), "{kinds:?}");

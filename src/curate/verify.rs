@@ -5,7 +5,7 @@ mod mpc;
 mod positions;
 
 use crate::artifact::dataset::verify::strangers;
-use crate::artifact::{ArtifactError, Dataset, DatasetKind, Verdict};
+use crate::artifact::{ArtifactError, Dataset, DatasetKind, PartRange, Verdict};
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use serde::Serialize;
@@ -73,6 +73,30 @@ pub fn verify(task: VerifyTask<'_>, context: Context<'_>) -> Result<VerifyReport
         _ => mpc::verify(&dataset, context)?,
     };
     Ok(VerifyReport { checked, games_remade: 0, rows_resolved: 0 })
+}
+
+/// Checks that a manifest asks for the items of its config, and that its parts are those into which they are divided.
+fn check_division(dataset: &Dataset, items: u64, part_items: u64) -> Result<(), ArtifactError> {
+    let manifest = dataset.manifest();
+    let damaged = |reason| Err(ArtifactError::damaged(&dataset.folder().join("manifest.json"), reason));
+    if manifest.asked != items {
+        return damaged(format!("it says {} asked, and its config asks for {items}", manifest.asked));
+    }
+    let ranges = PartRange::all(items, part_items);
+    let differing = ranges.iter().zip(&manifest.parts).find(|(range, part)| range.count != part.count);
+    if let Some((range, part)) = differing {
+        return damaged(format!("part {} has {} items, {} expected", range.index, part.count, range.count));
+    }
+    Ok(())
+}
+
+/// Checks that a manifest names the models in these roles and no others; `roles` ascend.
+fn check_roles(dataset: &Dataset, roles: &[&str]) -> Result<(), ArtifactError> {
+    if dataset.manifest().models.keys().eq(roles) {
+        return Ok(());
+    }
+    let reason = format!("its models are not those of the roles {}", roles.join(" and "));
+    Err(ArtifactError::damaged(&dataset.folder().join("manifest.json"), reason))
 }
 
 /// Runs a check over all parts on all threads; returns what each found, in order.

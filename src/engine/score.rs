@@ -71,6 +71,11 @@ impl Score {
         self.0 % Self::DISC.0 == 0
     }
 
+    /// Whether a finished game can have this score: an even number of discs, because empty squares count for the winner.
+    pub const fn is_final(self) -> bool {
+        self.0 % (2 * Self::DISC.0) == 0
+    }
+
     /// Whether a position can have this score.
     pub fn is_possible(self) -> bool {
         (Self::MIN..=Self::MAX).contains(&self)

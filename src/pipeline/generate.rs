@@ -4,6 +4,7 @@ pub mod book;
 pub mod openings;
 pub(super) mod parts;
 mod play;
+pub mod proof;
 pub mod recipe;
 pub mod remake;
 pub mod run;

@@ -3,7 +3,7 @@
 use super::folder::Dataset;
 use super::games::{GAMES, GameRow};
 use super::manifest::{DatasetKind, part_index};
-use super::positions::{POSITIONS, PositionRow};
+use super::positions::{POSITIONS, PositionRow, contradiction};
 use super::tables::TABLE_NAMES;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::{Entry, entries_in};
@@ -11,12 +11,20 @@ use crate::engine::{Black, ColoredPosition, Game, Ply, Turn, White};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Checks one part: hashes, schema and rows, and unless `fast`, that every game replays to its rows.
+/// What else is checked of a game that was replayed: its row, and the rows of its positions.
+pub type GameCheck<'a> = &'a dyn Fn(&Game, &GameRow, &[PositionRow]) -> Result<(), String>;
+
+/// Checks one part: hashes, schema and rows, and with a check, that every game replays to its rows and passes it.
 ///
 /// # Errors
 ///
 /// The first thing that does not fit, with its row, or [`ArtifactError::Interrupted`] soon after `stop` is raised.
-pub fn verify_part(dataset: &Dataset, index: usize, fast: bool, stop: &AtomicBool) -> Result<(), ArtifactError> {
+pub fn verify_part(
+    dataset: &Dataset,
+    index: usize,
+    check: Option<GameCheck<'_>>,
+    stop: &AtomicBool,
+) -> Result<(), ArtifactError> {
     let games = dataset.game_rows(index)?;
     let rows = dataset.rows(index, stop)?;
     for (number, row) in rows.iter().enumerate() {
@@ -26,7 +34,7 @@ pub fn verify_part(dataset: &Dataset, index: usize, fast: bool, stop: &AtomicBoo
         row.check().map_err(|reason| dataset.damaged(&POSITIONS, index, format!("row {number}: {reason}")))?;
     }
     match games {
-        Some(games) => verify_games(dataset, index, (&games, &rows), fast, stop),
+        Some(games) => verify_games(dataset, index, (&games, &rows), check, stop),
         None => verify_lone_positions(dataset, index, &rows),
     }
 }
@@ -35,7 +43,7 @@ fn verify_games(
     dataset: &Dataset,
     index: usize,
     (games, rows): (&[GameRow], &[PositionRow]),
-    fast: bool,
+    check: Option<GameCheck<'_>>,
     stop: &AtomicBool,
 ) -> Result<(), ArtifactError> {
     let part = &dataset.manifest().parts[index];
@@ -63,9 +71,9 @@ fn verify_games(
         }
         let (rows, others) = rest.split_at(count);
         rest = others;
-        if !fast {
-            let kind = dataset.manifest().kind;
-            replay(game, rows, kind).map_err(|reason| in_positions(format!("game {id}: {reason}")))?;
+        if let Some(check) = check {
+            let checked = replay(game, rows, dataset.manifest().kind).and_then(|played| check(&played, game, rows));
+            checked.map_err(|reason| in_positions(format!("game {id}: {reason}")))?;
         }
     }
     if let Some(row) = rest.first() {
@@ -74,7 +82,7 @@ fn verify_games(
     Ok(())
 }
 
-/// Positions without games are numbered as games would be: every number occurs, in order.
+/// Positions without games are numbered as games would be: every number occurs, in order, and those of a game do not contradict each other.
 fn verify_lone_positions(dataset: &Dataset, index: usize, rows: &[PositionRow]) -> Result<(), ArtifactError> {
     let part = &dataset.manifest().parts[index];
     let mut next = part.first;
@@ -85,6 +93,13 @@ fn verify_lone_positions(dataset: &Dataset, index: usize, rows: &[PositionRow]) 
         }
         next = row.game_id + 1;
     }
+    let mut number = 0;
+    for game in rows.chunk_by(|left, right| left.game_id == right.game_id) {
+        if let Some((place, reason)) = contradiction(game) {
+            return Err(dataset.damaged(&POSITIONS, index, format!("row {}: {reason}", number + place)));
+        }
+        number += game.len();
+    }
     if next - part.first != part.count {
         let reason = format!("it has {} games, the manifest says {}", next - part.first, part.count);
         return Err(dataset.damaged(&POSITIONS, index, reason));
@@ -93,7 +108,7 @@ fn verify_lone_positions(dataset: &Dataset, index: usize, rows: &[PositionRow]) 
 }
 
 /// Plays the game and compares each position with its row; an imported game may have been given up.
-fn replay(game: &GameRow, rows: &[PositionRow], kind: DatasetKind) -> Result<(), String> {
+fn replay(game: &GameRow, rows: &[PositionRow], kind: DatasetKind) -> Result<Game, String> {
     let replayed = Game::from_transcript(&game.moves).map_err(|error| format!("moves, {error}"))?;
     if let Some(result) = game.result.filter(|result| !(-64..=64).contains(result)) {
         return Err(format!("its result {result} is beyond ±64"));
@@ -120,7 +135,7 @@ fn replay(game: &GameRow, rows: &[PositionRow], kind: DatasetKind) -> Result<(),
     }
     match rows.next() {
         Some(row) => Err(format!("the row of ply {} belongs to no position of the game", row.ply)),
-        None => Ok(()),
+        None => Ok(replayed),
     }
 }
 

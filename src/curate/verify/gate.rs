@@ -1,6 +1,6 @@
 //! Checks the games of a gate and recomputes its verdict from them.
 
-use super::{Checked, over_parts};
+use super::{Checked, check_division, check_roles, over_parts};
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::recipe::check_footers;
 use crate::artifact::dataset::verdict::read_verdict;
@@ -8,17 +8,19 @@ use crate::artifact::{ArtifactError, Dataset, GATE_GAMES, GateGameRow, Manifest,
 use crate::pipeline::gate::decider::Decider;
 use crate::pipeline::gate::proof::{prove_batch, repeated_opening};
 use crate::pipeline::gate::score::score;
-use crate::pipeline::gate::task::GateConfig;
+use crate::pipeline::gate::task::{BATCH_PAIRS, GateConfig};
 use crate::pipeline::{Context, StageError, keys};
 
 /// Checks every game and every pair, and that they lead to the verdict.
 pub(super) fn verify(dataset: &Dataset, fast: bool, context: Context<'_>) -> Result<Checked, StageError> {
     let config = keys::Checked::<GateConfig>::of_dataset(dataset)?;
     let verdict = read_verdict(dataset.folder())?;
+    check_division(dataset, config.games / 2, BATCH_PAIRS)?;
+    check_roles(dataset, &["baseline", "candidate"])?;
     let settings = dataset.manifest().settings("gate");
     let batches = over_parts(context, "verify", dataset, |index| {
         check_footers(dataset, index, &settings)?;
-        Ok(prove_batch(dataset, index, !fast, context.stop)?)
+        Ok(prove_batch(dataset, index, &config, !fast, context.stop)?)
     })?;
     let (batches, openings): (Vec<_>, Vec<_>) = batches.into_iter().unzip();
     if let Some((index, reason)) = repeated_opening(dataset, &openings) {

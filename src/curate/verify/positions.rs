@@ -1,10 +1,10 @@
 //! Checks positions and their games, and makes a sample of them again.
 
-use super::{Checked, VerifyReport, VerifyTask, over_parts};
+use super::{Checked, VerifyReport, VerifyTask, check_division, check_roles, over_parts};
 use crate::artifact::dataset::recipe::check_footers;
-use crate::artifact::dataset::verify::verify_part;
 use crate::artifact::{ArtifactError, Builtin, Dataset, GAMES, LoadedModel, Model, POSITIONS, Registry};
 use crate::curate::merge::check_recipe;
+use crate::pipeline::generate::proof::GameProof;
 use crate::pipeline::generate::recipe::origin_of;
 use crate::pipeline::generate::remake::{Remake, resolve_part};
 use crate::pipeline::generate::task::GenerateConfig;
@@ -26,9 +26,15 @@ pub(super) fn verify(
     let remake = remake.transpose()?;
     check_recipe(dataset)?;
     let settings = origin_of(dataset)?.map(|(_, settings)| settings).unwrap_or_default();
+    if !settings.is_empty() {
+        let config = keys::Checked::<GenerateConfig>::of_dataset(dataset)?;
+        check_division(dataset, config.games, config.part_games)?;
+        check_roles(dataset, &["player"])?;
+    }
+    let proof = GameProof::new(dataset)?;
     over_parts(context, "verify", dataset, |index| {
         check_footers(dataset, index, &settings)?;
-        Ok(verify_part(dataset, index, task.fast, context.stop)?)
+        Ok(proof.prove(index, task.fast, context.stop)?)
     })?;
     let mut games_remade = 0;
     if let Some(remake) = remake {

@@ -28,4 +28,18 @@ impl Limits {
         let (mpc, selective) = (MpcLevel::FullWidth, Selective::NONE);
         Self { depth, exact_empties: 0, wld_empties: 0, nodes: None, mpc, selective }
     }
+
+    /// The depth of the result of a position with this many empty squares and a legal move, and whether its score is exact, where
+    /// neither nodes nor a proof of who wins ends the search. `None`: it is exact if the model has no MPC statistics.
+    pub fn outcome(&self, empties: u8) -> (Depth, Option<bool>) {
+        let end = Depth(empties);
+        if empties <= self.exact_empties {
+            return (end, Some(true));
+        }
+        let depth = self.depth.min(end);
+        if depth < end || self.selective != Selective::NONE {
+            return (depth, Some(false));
+        }
+        (depth, (self.mpc == MpcLevel::FullWidth).then_some(true))
+    }
 }

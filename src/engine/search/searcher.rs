@@ -290,6 +290,34 @@ mod tests {
     }
 
     #[test]
+    fn limits_tell_the_depth_of_a_result_and_whether_it_is_exact() {
+        let evaluation = builtin::square_weights();
+        let mpc = MpcTable::empty();
+        let mut searcher = Searcher::new(&evaluation, &mpc, 16);
+        let pruned = Selective { rank: Some(3), ..Selective::NONE };
+        for position in positions(1..=18).into_iter().filter(|position| position.legal_moves() != 0) {
+            for (depth, exact_empties) in [(1, 0), (5, 4), (12, 0), (20, 6)] {
+                if 13 < position.empties() && 5 < depth {
+                    continue;
+                }
+                for (mpc, selective) in [
+                    (MpcLevel::FullWidth, Selective::NONE),
+                    (MpcLevel::P73, Selective::NONE),
+                    (MpcLevel::FullWidth, pruned),
+                ] {
+                    let limits = Limits { exact_empties, mpc, selective, ..Limits::full_width(Depth(depth)) };
+                    let result = searcher.search(position, limits);
+                    let (depth, exact) = limits.outcome(position.empties());
+                    // There are no statistics.
+                    let expected = (depth, exact.unwrap_or(true));
+                    assert_eq!((result.depth, result.exact), expected, "{position:?} {limits:?}");
+                    assert!(!result.exact || result.score.is_final(), "{position:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn a_full_width_search_is_minimax() {
         compare_with_minimax(&builtin::square_weights());
         compare_with_minimax(&with_vectors());

@@ -51,14 +51,17 @@ fn check_sample(sample: &Sample, depth_max: u8, sampling: &Sampling) -> Result<(
     if sample.position.legal_moves() == 0 {
         return Err("the side to move has no move".into());
     }
+    let place = (sample.id % u64::from(sampling.game_samples)) as u8;
+    let [min, max] = sampling.empties_of(place);
     // A node of a search tree lies below a position of its game.
-    let empties_min = if sample.met.is_some() { depth_max } else { sampling.empties[0] };
-    if !(empties_min..=sampling.empties[1]).contains(&empties) {
-        return Err(format!("it has {empties} empty squares, {empties_min} to {} expected", sampling.empties[1]));
+    let [min, max] = if sample.met.is_some() { [depth_max, max.saturating_sub(1)] } else { [min, max] };
+    if !(min..=max).contains(&empties) {
+        return Err(format!("it has {empties} empty squares, {min} to {max} expected"));
     }
     if let Some(MetIn { depth, alpha }) = sample.met {
-        if depth == 0 {
-            return Err("met_depth is 0, and it has a window".into());
+        let [min, max] = sampling.tree_depths;
+        if sampling.tree_share == 0.0 || !(min..=max).contains(&depth) {
+            return Err(format!("met_depth is {depth}, and it has a window"));
         }
         if !(Score::MIN..Score::MAX).contains(&alpha) {
             return Err(format!("alpha {} is beyond ±{}", alpha.0, Score::MAX.0));
@@ -68,9 +71,10 @@ fn check_sample(sample: &Sample, depth_max: u8, sampling: &Sampling) -> Result<(
         Some(_) if sampling.end_empties < empties => {
             Err(format!("it was solved, and has more than {} empty squares", sampling.end_empties))
         }
-        Some(end) if !end.score.is_whole() => {
-            Err(format!("exact score {} is not a whole number of discs", end.score.0))
+        Some(end) if !end.score.is_final() => {
+            Err(format!("exact score {} is not an even number of discs", end.score.0))
         }
+        None if empties <= sampling.end_empties => Err(format!("it was not solved, with {empties} empty squares")),
         _ => Ok(()),
     }
 }

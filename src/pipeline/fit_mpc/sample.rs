@@ -117,8 +117,8 @@ impl Sample {
             if !row.score.is_possible() {
                 return bad(format!("score {} is beyond ±{}", row.score.0, Score::MAX.0));
             }
-            if NODES_MAX < row.nodes {
-                return bad(format!("{} nodes are more than any search takes", row.nodes));
+            if !(1..=NODES_MAX).contains(&row.nodes) {
+                return bad(format!("{} nodes are not what a search takes", row.nodes));
             }
         }
         let searched = |row: &MpcSampleRow| Searched { score: row.score, nodes: row.nodes };
@@ -241,13 +241,9 @@ impl<'t> Sampler<'t> {
 
 /// One number of empty squares in each of equal ranges, descending.
 fn wanted_empties(sampling: &Sampling, rng: &mut RandomStream) -> Vec<u8> {
-    let count = u32::from(sampling.game_samples);
-    let [min, max] = sampling.empties;
-    let width = u32::from(max - min) + 1;
-    let edge = |index: u32| index * width / count;
-    let wanted = (0..count).rev().map(|index| {
-        let offset = edge(index) + rng.below((edge(index + 1) - edge(index)).max(1));
-        min + offset as u8
+    let wanted = (0..sampling.game_samples).map(|place| {
+        let [min, max] = sampling.empties_of(place);
+        min + rng.below(u32::from(max - min) + 1) as u8
     });
     wanted.collect()
 }

@@ -59,6 +59,18 @@ pub struct Sampling {
     pub table_bits: u8,
 }
 
+impl Sampling {
+    /// The fewest and the most empty squares of the position of a game that is the sample of this place among those of the game: equal
+    /// ranges, descending.
+    pub(super) fn empties_of(&self, place: u8) -> [u8; 2] {
+        let [min, max] = self.empties;
+        let (width, count) = (u32::from(max - min) + 1, u32::from(self.game_samples));
+        let index = count - 1 - u32::from(place);
+        let [begin, end] = [index, index + 1].map(|index| index * width / count);
+        [begin, end.max(begin + 1) - 1].map(|offset| min + offset as u8)
+    }
+}
+
 /// The `[fit_mpc]` table.
 ///
 /// The keys of the method stand in the same table; unknown keys are an error.

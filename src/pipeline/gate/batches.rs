@@ -122,7 +122,7 @@ impl PartKind for Batches<'_> {
     }
 
     fn prove(&self, dataset: &Dataset, index: usize, context: Context<'_>) -> Result<Vec<Position>, StageError> {
-        Ok(prove_batch(dataset, index, true, context.stop)?.1)
+        Ok(prove_batch(dataset, index, self.task.config, true, context.stop)?.1)
     }
 
     fn contradiction(dataset: &Dataset, openings: &[Vec<Position>]) -> Option<(usize, &'static Table, String)> {

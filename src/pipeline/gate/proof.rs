@@ -1,5 +1,6 @@
 //! What follows from the games of a batch without playing them again: their order, their pairs, their results.
 
+use super::task::GateConfig;
 use crate::artifact::{ArtifactError, Dataset, GATE_GAMES, GateGameRow};
 use crate::engine::{Discs, Game, Position};
 use std::collections::BTreeSet;
@@ -14,6 +15,7 @@ use std::sync::atomic::AtomicBool;
 pub fn prove_batch(
     dataset: &Dataset,
     index: usize,
+    config: &GateConfig,
     replay: bool,
     stop: &AtomicBool,
 ) -> Result<(Vec<GateGameRow>, Vec<Position>), ArtifactError> {
@@ -25,7 +27,7 @@ pub fn prove_batch(
     }
     let mut openings = Vec::new();
     for (pair, games) in (part.first..).zip(rows.chunks_exact(2)) {
-        check_pair(pair, games).map_err(&damaged)?;
+        check_pair(pair, games, config.opening_plies).map_err(&damaged)?;
         if replay {
             let opening = |game: &GateGameRow| {
                 opening_of(game).map_err(|reason| damaged(format!("game {}: {reason}", game.game_id)))
@@ -49,8 +51,11 @@ pub fn repeated_opening(dataset: &Dataset, openings: &[Vec<Position>]) -> Option
 }
 
 /// The two games of a pair begin with one opening, and each side plays black once.
-fn check_pair(pair: u64, games: &[GateGameRow]) -> Result<(), String> {
+fn check_pair(pair: u64, games: &[GateGameRow], opening_plies: u8) -> Result<(), String> {
     for (id, game) in (2 * pair..).zip(games) {
+        if game.opening_plies != opening_plies {
+            return Err(format!("game {id} has {} opening_plies, {opening_plies} expected", game.opening_plies));
+        }
         if (game.game_id, game.pair, game.candidate_black) != (id, pair, id.is_multiple_of(2)) {
             let GateGameRow { game_id, pair, candidate_black, .. } = game;
             let found = format!("game {game_id} of pair {pair} with candidate_black = {candidate_black}");

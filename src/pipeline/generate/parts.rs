@@ -2,12 +2,12 @@
 
 use super::openings::Openings;
 use super::play::{Player, SelfplayGame};
+use super::proof::GameProof;
 use super::recipe::{origin_of, recipe};
 use super::remake::difference;
 use super::task::GenerateTask;
 use crate::artifact::dataset::bounds::GAME_ROWS_MAX;
 use crate::artifact::dataset::recipe::check_footers;
-use crate::artifact::dataset::verify::verify_part;
 use crate::artifact::{
     ArtifactError, Dataset, Footer, GAMES, GameRow, POSITIONS, PartRange, PositionRow, Table, TableRow,
 };
@@ -76,6 +76,6 @@ impl PartKind for GenerateTask<'_> {
     fn prove(&self, dataset: &Dataset, index: usize, context: Context<'_>) -> Result<(), StageError> {
         let settings = origin_of(dataset)?.map(|(_, settings)| settings).unwrap_or_default();
         check_footers(dataset, index, &settings)?;
-        Ok(verify_part(dataset, index, false, context.stop)?)
+        Ok(GameProof::new(dataset)?.prove(index, false, context.stop)?)
     }
 }

@@ -157,14 +157,18 @@ impl<'a> Player<'a> {
     }
 
     fn search(&mut self, position: Position, depth: u8) -> Result<SearchResult, Stopped> {
-        let (mpc, selective) = (self.config.mpc_level, selective(self.config.selective.as_ref()));
-        // At depth 0 there is no move to find, so the shortest search looks one ply ahead.
-        let depth = Depth(depth.max(1));
-        let limits = Limits { exact_empties: self.config.exact_empties, mpc, selective, ..Limits::full_width(depth) };
-        let result = self.searcher.search(position, limits).unless_stopped()?;
+        let result = self.searcher.search(position, limits(self.config, depth)).unless_stopped()?;
         self.nodes += result.nodes;
         Ok(result)
     }
+}
+
+/// The limits of a search of this depth.
+pub(super) fn limits(config: &GenerateConfig, depth: u8) -> Limits {
+    let (mpc, selective) = (config.mpc_level, selective(config.selective.as_ref()));
+    // At depth 0 there is no move to find, so the shortest search looks one ply ahead.
+    let depth = Depth(depth.max(1));
+    Limits { exact_empties: config.exact_empties, mpc, selective, ..Limits::full_width(depth) }
 }
 
 fn any_move(position: Position, rng: &mut RandomStream) -> Square {

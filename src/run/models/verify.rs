@@ -121,7 +121,7 @@ fn verify_dataset(folder: &Path, context: &Context<'_>) -> Result<u64, StageErro
     let check = |index| {
         context.check()?;
         check_footers(&dataset, index, &settings)?;
-        verify_part(&dataset, index, true, context.stop)?;
+        verify_part(&dataset, index, None, context.stop)?;
         context.check()
     };
     context.pool()?.install(|| (0..dataset.part_count()).into_par_iter().try_for_each(check))?;
