@@ -97,8 +97,7 @@ fn fit(evidence: &[Evidence], count: usize) -> (Vec<f64>, Vec<f64>) {
     let mut value = log_posterior(evidence, &ratings);
     for _ in 0..STEPS_MAX {
         let (gradient, curvature) = derivatives(evidence, &ratings);
-        let dot = |row: &Vec<f64>| row.iter().zip(&gradient).map(|(value, slope)| value * slope).sum();
-        let step: Vec<f64> = inverse(curvature).iter().map(dot).collect();
+        let step = Elimination::of(curvature).solve(gradient);
         let mut scale = 1.0;
         let next = loop {
             let next: Vec<f64> = ratings.iter().zip(&step).map(|(rating, step)| rating + scale * step).collect();
@@ -114,8 +113,8 @@ fn fit(evidence: &[Evidence], count: usize) -> (Vec<f64>, Vec<f64>) {
             break;
         }
     }
-    let covariances = inverse(derivatives(evidence, &ratings).1);
-    (ratings, (0..count).map(|place| covariances[place][place].sqrt()).collect())
+    let variances = Elimination::of(derivatives(evidence, &ratings).1).inverse_diagonal();
+    (ratings, variances.into_iter().map(f64::sqrt).collect())
 }
 
 fn difference(match_evidence: &Evidence, ratings: &[f64]) -> f64 {
@@ -134,41 +133,94 @@ fn log_posterior(evidence: &[Evidence], ratings: &[f64]) -> f64 {
     matches.sum::<f64>() + prior.sum::<f64>()
 }
 
-/// The gradient of the log-posterior, and its curvature (the negated second derivatives), row by row.
-fn derivatives(evidence: &[Evidence], ratings: &[f64]) -> (Vec<f64>, Vec<Vec<f64>>) {
-    let count = ratings.len();
+/// A symmetric matrix by rows: the entries that are not zero. Players that never met have none, and most never did.
+type SparseMatrix = Vec<BTreeMap<usize, f64>>;
+
+/// The gradient of the log-posterior, and its curvature (the negated second derivatives).
+fn derivatives(evidence: &[Evidence], ratings: &[f64]) -> (Vec<f64>, SparseMatrix) {
     let mut gradient: Vec<f64> = ratings.iter().map(|rating| -rating * PRIOR_PRECISION).collect();
-    let mut curvature = vec![vec![0.0; count]; count];
-    (0..count).for_each(|place| curvature[place][place] = PRIOR_PRECISION);
+    let mut curvature: SparseMatrix =
+        (0..ratings.len()).map(|place| BTreeMap::from([(place, PRIOR_PRECISION)])).collect();
     for of in evidence {
         let share = 1.0 / (1.0 + libm::exp(-difference(of, ratings)));
         let slope = of.weight * (of.points - share);
         let bend = of.weight * share * (1.0 - share);
         for (place, sign) in of.players.iter().zip([1.0, -1.0]).filter_map(|(place, sign)| Some(((*place)?, sign))) {
             gradient[place] += sign * slope;
-            curvature[place][place] += bend;
+            *curvature[place].entry(place).or_default() += bend;
         }
         if let [Some(first), Some(second)] = of.players {
-            curvature[first][second] -= bend;
-            curvature[second][first] -= bend;
+            *curvature[first].entry(second).or_default() -= bend;
+            *curvature[second].entry(first).or_default() -= bend;
         }
     }
     (gradient, curvature)
 }
 
-/// The inverse of a matrix that is positive definite, as the prior makes it: so no pivot is zero (Gauss-Jordan).
-fn inverse(mut matrix: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
-    for pivot in 0..matrix.len() {
-        let mut row = std::mem::take(&mut matrix[pivot]);
-        let scale = 1.0 / std::mem::replace(&mut row[pivot], 1.0);
-        row.iter_mut().for_each(|value| *value *= scale);
-        for other in matrix.iter_mut().filter(|other| !other.is_empty()) {
-            let factor = std::mem::take(&mut other[pivot]);
-            other.iter_mut().zip(&row).for_each(|(value, change)| *value -= factor * change);
+/// A pivot of an elimination: its place, its diagonal entry, and the multiples of its row that others lost.
+struct Pivot {
+    place: usize,
+    diagonal: f64,
+    factors: Vec<(usize, f64)>,
+}
+
+/// A positive definite matrix as L·D·Lᵀ, eliminated in the order of fewest neighbors: a ladder is nearly a tree, whose leaves
+/// leave no new entries behind, so that the work grows with the number of matches.
+struct Elimination(Vec<Pivot>);
+
+impl Elimination {
+    fn of(mut matrix: SparseMatrix) -> Self {
+        let mut waiting: BTreeSet<(usize, usize)> =
+            matrix.iter().enumerate().map(|(place, row)| (row.len(), place)).collect();
+        let mut pivots = Vec::with_capacity(matrix.len());
+        while let Some((_, place)) = waiting.pop_first() {
+            let mut row = std::mem::take(&mut matrix[place]);
+            let diagonal = row.remove(&place).expect("the prior is on the diagonal");
+            for (&neighbor, &entry) in &row {
+                let changed = &mut matrix[neighbor];
+                waiting.remove(&(changed.len(), neighbor));
+                changed.remove(&place);
+                for (&other, &change) in &row {
+                    *changed.entry(other).or_default() -= entry * change / diagonal;
+                }
+                waiting.insert((changed.len(), neighbor));
+            }
+            let factors = row.into_iter().map(|(neighbor, entry)| (neighbor, entry / diagonal)).collect();
+            pivots.push(Pivot { place, diagonal, factors });
         }
-        matrix[pivot] = row;
+        Self(pivots)
     }
-    matrix
+
+    /// What the matrix maps to these values.
+    fn solve(&self, mut values: Vec<f64>) -> Vec<f64> {
+        for pivot in &self.0 {
+            for (neighbor, factor) in &pivot.factors {
+                values[*neighbor] -= factor * values[pivot.place];
+            }
+        }
+        for pivot in self.0.iter().rev() {
+            let known: f64 = pivot.factors.iter().map(|(neighbor, factor)| factor * values[*neighbor]).sum();
+            values[pivot.place] = values[pivot.place] / pivot.diagonal - known;
+        }
+        values
+    }
+
+    /// The diagonal of the inverse, from those of its entries that L has (Takahashi, Fagan and Chen, 1973).
+    fn inverse_diagonal(&self) -> Vec<f64> {
+        let mut inverse: SparseMatrix = vec![BTreeMap::new(); self.0.len()];
+        for pivot in self.0.iter().rev() {
+            let place = pivot.place;
+            for (column, _) in &pivot.factors {
+                // The neighbors of a pivot became neighbors of each other.
+                let entry: f64 = pivot.factors.iter().map(|(row, factor)| -factor * inverse[*row][column]).sum();
+                inverse[place].insert(*column, entry);
+                inverse[*column].insert(place, entry);
+            }
+            let known: f64 = pivot.factors.iter().map(|(row, factor)| factor * inverse[place][row]).sum();
+            inverse[place].insert(place, 1.0 / pivot.diagonal - known);
+        }
+        inverse.iter().enumerate().map(|(place, row)| row[&place]).collect()
+    }
 }
 
 #[cfg(test)]
@@ -234,8 +286,50 @@ mod tests {
             let [up, down] = [up, down].map(|ratings| derivatives(&evidence, &ratings).0);
             for other in 0..2 {
                 let bend = (down[other] - up[other]) / (2.0 * step);
-                assert!((bend - curvature[place][other]).abs() < 1e-8, "{bend} {curvature:?}");
+                let entry = curvature[place].get(&other).copied().unwrap_or_default();
+                assert!((bend - entry).abs() < 1e-8, "{bend} {curvature:?}");
             }
+        }
+    }
+
+    /// The inverse by Gauss-Jordan elimination.
+    fn dense_inverse(sparse: &SparseMatrix) -> Vec<Vec<f64>> {
+        let count = sparse.len();
+        let mut matrix = vec![vec![0.0; count]; count];
+        for (row, entries) in sparse.iter().enumerate() {
+            entries.iter().for_each(|(column, entry)| matrix[row][*column] = *entry);
+        }
+        for pivot in 0..count {
+            let scale = 1.0 / std::mem::replace(&mut matrix[pivot][pivot], 1.0);
+            matrix[pivot].iter_mut().for_each(|value| *value *= scale);
+            let row = matrix[pivot].clone();
+            for other in (0..count).filter(|other| *other != pivot) {
+                let factor = std::mem::take(&mut matrix[other][pivot]);
+                matrix[other].iter_mut().zip(&row).for_each(|(value, change)| *value -= factor * change);
+            }
+        }
+        matrix
+    }
+
+    #[test]
+    fn the_elimination_is_that_of_the_whole_matrix() {
+        // A chain of champions, their other challengers, and matches across.
+        let met = [(0, 1), (1, 2), (2, 3), (3, 4), (1, 5), (1, 6), (3, 7), (0, 4), (2, 7), (4, 8), (8, 5)];
+        let mut matrix: SparseMatrix = (0..9).map(|place| BTreeMap::from([(place, 0.1)])).collect();
+        for (number, (first, second)) in met.into_iter().enumerate() {
+            let bend = 0.5 + number as f64;
+            for (place, other) in [(first, second), (second, first)] {
+                *matrix[place].entry(place).or_default() += bend;
+                *matrix[place].entry(other).or_default() -= bend;
+            }
+        }
+        let values: Vec<f64> = (0..9).map(|place| f64::from(place) - 3.5).collect();
+        let (inverse, elimination) = (dense_inverse(&matrix), Elimination::of(matrix));
+        let variances = elimination.inverse_diagonal();
+        for (place, found) in elimination.solve(values.clone()).into_iter().enumerate() {
+            let expected: f64 = inverse[place].iter().zip(&values).map(|(entry, value)| entry * value).sum();
+            assert!((found - expected).abs() < 1e-9, "{found} {expected}");
+            assert!((variances[place] - inverse[place][place]).abs() < 1e-9, "{variances:?}");
         }
     }
 
