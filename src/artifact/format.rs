@@ -42,13 +42,13 @@ impl<const CURRENT: u32> Default for FormatVersion<CURRENT> {
     }
 }
 
-/// The version in the field `format` of a JSON object, `F` being a [`FormatVersion`].
+/// The version in the value of a field `format`, null if there is none, `F` being a [`FormatVersion`].
 ///
 /// # Errors
 ///
 /// Why the version cannot be read: it names the version found and those that can be read.
-pub fn format_of<F: DeserializeOwned>(object: &Value) -> Result<F, String> {
-    F::deserialize(object.get("format").unwrap_or(&Value::Null)).map_err(|error| error.to_string())
+pub fn format_of<F: DeserializeOwned>(format: &Value) -> Result<F, String> {
+    F::deserialize(format).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn versions_outside_the_range_are_refused_with_both_versions() {
         let check = |format: Value, expected: Result<u32, &str>| {
-            let found = format_of::<FormatVersion<2>>(&json!({ "format": format }));
+            let found = format_of::<FormatVersion<2>>(&format);
             assert_eq!(found.as_ref().map(|version| version.number()).map_err(String::as_str), expected);
         };
         check(1.into(), Ok(1));
@@ -67,8 +67,8 @@ mod tests {
         check(0.into(), Err("it has format 0, this renma reads formats 1 to 2"));
         check(3.into(), Err("it has format 3, this renma reads formats 1 to 2"));
         check(Value::Null, Err("it has no format version, this renma reads formats 1 to 2"));
-        assert!(format_of::<FormatVersion<2>>(&json!({"format": "2"})).is_err());
-        let error = format_of::<FormatVersion<1>>(&json!({})).unwrap_err();
+        assert!(format_of::<FormatVersion<2>>(&"2".into()).is_err());
+        let error = format_of::<FormatVersion<1>>(&Value::Null).unwrap_err();
         assert_eq!(error, "it has no format version, this renma reads format 1");
         assert_eq!(json!(FormatVersion::<2>::CURRENT), 2);
     }

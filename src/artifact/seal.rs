@@ -5,8 +5,8 @@ use super::format::format_of;
 use super::hash::ContentHash;
 use super::line::visible;
 use super::publish::{publish_bytes, read_bounded};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::Path;
 
@@ -82,21 +82,40 @@ pub fn parse_versioned<F: DeserializeOwned, T: DeserializeOwned>(
     path: &Path,
     bytes: &[u8],
 ) -> Result<T, ArtifactError> {
-    let value: Value = parse_sealed(path, bytes)?;
-    format_of::<F>(&value).map_err(|reason| ArtifactError::unfit(path, reason))?;
-    serde_json::from_value(value).map_err(|error| ArtifactError::damaged(path, visible(&error.to_string())))
+    /// What every version of a sealed file has.
+    #[derive(Deserialize)]
+    struct Head {
+        #[serde(default)]
+        format: Value,
+    }
+    let text = unsealed(path, bytes)?;
+    let damaged = |error: serde_json::Error| ArtifactError::damaged(path, visible(&error.to_string()));
+    let head: Head = serde_json::from_str(&text).map_err(damaged)?;
+    format_of::<F>(&head.format).map_err(|reason| ArtifactError::unfit(path, reason))?;
+    serde_json::from_str(&text).map_err(damaged)
 }
 
 fn parse_sealed<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, ArtifactError> {
+    let text = unsealed(path, bytes)?;
+    serde_json::from_str(&text).map_err(|error| ArtifactError::damaged(path, visible(&error.to_string())))
+}
+
+/// The object that a sealed file holds, without the hash, which is compared.
+fn unsealed(path: &Path, bytes: &[u8]) -> Result<String, ArtifactError> {
     let damaged = |reason: String| ArtifactError::damaged(path, reason);
     let text = std::str::from_utf8(bytes).map_err(|error| damaged(error.to_string()))?;
-    let mut value: Value = serde_json::from_str(text).map_err(|error| damaged(error.to_string()))?;
-    let fields = value.as_object_mut().ok_or_else(|| damaged("it is not an object".into()))?;
-    fields.remove("hash").ok_or_else(|| damaged("its hash is missing".into()))?;
-    if fields.is_empty() || seal(&value) != text {
-        return Err(damaged("its hash does not match its content".into()));
+    let sealed = text.strip_suffix("\"\n}\n").and_then(|text| text.rsplit_once(",\n  \"hash\": \""));
+    let hash = sealed.and_then(|(_, hash)| hash.parse::<ContentHash>().ok());
+    if let (Some((body, _)), Some(hash)) = (sealed, hash) {
+        let object = format!("{body}\n}}");
+        if ContentHash::of(object.as_bytes()) == hash {
+            return Ok(object);
+        }
     }
-    serde_json::from_value(value).map_err(|error| damaged(visible(&error.to_string())))
+    let value: Value = serde_json::from_str(text).map_err(|error| damaged(error.to_string()))?;
+    let fields = value.as_object().ok_or_else(|| damaged("it is not an object".into()))?;
+    let has_hash = fields.contains_key("hash");
+    Err(damaged(if has_hash { "its hash does not match its content" } else { "its hash is missing" }.into()))
 }
 
 #[cfg(test)]

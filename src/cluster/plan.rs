@@ -210,7 +210,15 @@ pub(super) fn name_of(plan: &Path) -> String {
 /// Versions are checked before anything else, whose form they decide.
 fn check_versions(path: &Path, plan: &Value) -> Result<(), ArtifactError> {
     let text = |key: &str| plan.get(key).map_or("nothing".to_owned(), Value::to_string);
-    format_of::<PlanFormat>(plan).map_err(|reason| ArtifactError::unfit(path, format!("{reason}\n{REMEDY}")))?;
+    format_of::<PlanFormat>(plan.get("format").unwrap_or(&Value::Null)).map_err(|reason| {
+        ArtifactError::unfit(
+            path,
+            format!(
+                "{reason}
+{REMEDY}"
+            ),
+        )
+    })?;
     let named = plan.get("stage").and_then(Value::as_str);
     let Some(stage) = named.and_then(Stage::named) else {
         let stages = Stage::ALL.map(Stage::name).join(", ");
