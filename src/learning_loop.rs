@@ -27,8 +27,8 @@ use crate::run::forecast::{Forecast, recent_seconds};
 use crate::run::gc::{GcPlan, collect};
 use crate::run::lineage::{Change, Lineage};
 use crate::run::log::read_calls;
+use crate::run::loss::Loss;
 use crate::run::next::{Generations, Next};
-use crate::run::restart::Loss;
 use journal::{CallEnd, Journal};
 use std::path::Path;
 use std::time::Duration;
@@ -141,11 +141,12 @@ pub fn run(task: RunTask<'_>, tell: &dyn Fn(Event<'_>), context: Context<'_>) ->
 
 impl Run<'_> {
     fn generations(&self) -> Result<Option<Verdict>, StageError> {
-        let moved = self.lineage()?.moved_defaults;
-        if !moved.is_empty() {
-            (self.tell)(Event::MovedDefaults(&moved));
+        let mut lineage = self.lineage()?;
+        if !lineage.moved_defaults.is_empty() {
+            (self.tell)(Event::MovedDefaults(&lineage.moved_defaults));
         }
-        let mut next = self.begin(self.task.change, self.task.generations)?;
+        let mut next = self.begin(&mut lineage, self.task.change, self.task.generations)?;
+        drop(lineage);
         let last = next.last;
         loop {
             match self.drift(&next) {
@@ -160,7 +161,7 @@ impl Run<'_> {
             }
             self.generation(&next)?;
             self.collect(&next)?;
-            next = self.begin(Change::Refuse, Generations::Last(last))?;
+            next = self.begin(&mut self.lineage()?, Change::Refuse, Generations::Last(last))?;
         }
     }
 
@@ -224,8 +225,7 @@ impl Run<'_> {
     }
 
     /// Begins the next generation, which fixes its config and who plays it.
-    fn begin(&self, change: Change, generations: Generations) -> Result<Next, StageError> {
-        let mut lineage = self.lineage()?;
+    fn begin(&self, lineage: &mut Lineage<'_>, change: Change, generations: Generations) -> Result<Next, StageError> {
         let next = lineage.begin_next(change, generations, |loss| (self.tell)(Event::Restart(loss)))?;
         if next.generation <= next.last {
             let calls = read_calls(self.task.registry.folder())?;

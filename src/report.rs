@@ -13,13 +13,16 @@ mod scale;
 mod tables;
 
 use crate::artifact::output::first_bytes;
-use crate::artifact::publish::check_folder;
+use crate::artifact::publish::{check_folder, exists, remove_file};
 use crate::artifact::{ArtifactError, FileKind, OutputFile, Registry};
 use crate::config::LoadedConfig;
 use crate::pipeline::StageError;
+use crate::run::folders::datasets_beside;
+use crate::run::record::LastCall;
+use crate::run::snapshot;
 use facts::Facts;
 use invocation::Invocation;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The report's name in the folder of the registry.
 pub const REPORT_NAME: &str = "report.html";
@@ -31,6 +34,12 @@ const REPORT_FILE: FileKind = FileKind {
     name: "a report of renma",
     matches: |path| Ok(first_bytes(path, HEAD.len() as u64)? == HEAD.as_bytes()),
 };
+
+/// What makes the report of a run at work renew itself every ten seconds.
+const RENEWAL: &str = "<meta http-equiv=\"refresh\" content=\"10\"/>";
+
+/// A page has it among its first bytes.
+const RENEWAL_WITHIN: u64 = 1 << 10;
 
 /// A report that was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,4 +70,43 @@ pub fn write_report(config: &LoadedConfig, invocation: &Invocation) -> Result<Re
     let text = page::page(&facts, invocation);
     output.write(|writer| writer.write_all(text.as_bytes()))?;
     Ok(ReportFile { path, bytes: text.len() })
+}
+
+/// Writes the report of a registry again if there is one, as the last call of the pipeline named the run.
+///
+/// # Errors
+///
+/// As [`write_report`], or a snapshot of the config that is missing or was edited.
+pub fn renew_report(registry: &Registry) -> Result<(), StageError> {
+    let folder = registry.folder();
+    if !exists(&folder.join(REPORT_NAME))? {
+        return Ok(());
+    }
+    let Some((path, config)) = snapshot::latest(folder)? else { return Ok(()) };
+    let call = LastCall::read(folder)?;
+    let invocation = Invocation {
+        config: call.as_ref().and_then(|call| call.config.clone()).map_or(path, PathBuf::from),
+        settings: call.map(|call| call.settings).unwrap_or_default(),
+        models: folder.to_owned(),
+        datasets: datasets_beside(folder),
+    };
+    write_report(&config, &invocation).map(drop)
+}
+
+/// Removes the report of a registry if it renews itself, as that of a run at work; whether there was one.
+///
+/// # Errors
+///
+/// A system error.
+pub fn remove_live_report(registry: &Path) -> Result<bool, ArtifactError> {
+    let path = registry.join(REPORT_NAME);
+    if !exists(&path)? {
+        return Ok(false);
+    }
+    let first = first_bytes(&path, RENEWAL_WITHIN)?;
+    let is_live = first.starts_with(HEAD.as_bytes()) && String::from_utf8_lossy(&first).contains(RENEWAL);
+    if is_live {
+        remove_file(&path)?;
+    }
+    Ok(is_live)
 }

@@ -110,7 +110,7 @@ fn packing_unpacking_and_packing_again_gives_the_same_bytes_and_model() {
     assert!(files(Path::new(DATA)) == files(&workspace.path("models/a/v0002")), "the files of the version");
     let [before, after] = [DATA, workspace.path("first.renma").to_str().unwrap()]
         .map(|name| load_model(name, Path::new("")).unwrap())
-        .map(|model| (model.id, model.content, model.model.weights_hash(), model.document));
+        .map(|model| (model.id, model.content, model.model.weights_hash(), model.known.document));
     assert_eq!(before, after);
 }
 

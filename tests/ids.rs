@@ -63,7 +63,7 @@ fn step_and_recipe_ids_stay_what_they_are() {
     let found: [(&str, ContentHash); 7] = [
         ("generate step", generate::recipe::step(&generate_task).id),
         ("generate recipe", generate::recipe::recipe(&generate_task).hash),
-        ("train step", train::recipe::step(&train_task, &[dataset]).id),
+        ("train step", train::recipe::step(&train_task, &train::recipe::contents(&[dataset])).id),
         ("fit-mpc step", fit_mpc::recipe::step(&fit_mpc_task).id),
         ("fit-mpc recipe", fit_mpc::recipe::recipe(&fit_mpc_task).hash),
         ("gate step", gate::recipe::step(&gate_task).unwrap().id),
@@ -72,7 +72,7 @@ fn step_and_recipe_ids_stay_what_they_are() {
     let expected = [
         ("generate step", "33a05344369353af8219ee8ff56c2c7841a66ce0413ee36e4855bdf5f9aa65f4"),
         ("generate recipe", "ddf731ffc516065c2b736dafeed05ac5d75de96e70baa4d37b41eff59e12523d"),
-        ("train step", "7c33110e588c09cda40e59dc163acdc0772429d678fa9a45cccb19c39d5dc396"),
+        ("train step", "f4c8232a1eae8293aba969f9d8634566603d5c968749e97866a22ecb7cf91866"),
         ("fit-mpc step", "0ed1cb2227638b0db3ed560799c40bf4e7bb498cdb88fffc53f84aa8546fb97c"),
         ("fit-mpc recipe", "fad3e8bc754b1ad926407ca778831db61662ffc87a4a105edf0ecd2de6441a71"),
         ("gate step", "c8d1f58e868a865b4d50e60dc74fb8ff629169cf75817260998154aec1ea6fea"),

@@ -223,7 +223,7 @@ fn checks_that_search_again_end_at_the_first_signal() {
     let config = config(&workspace, "quick", &[]);
     workspace.done(&format!("generate --config {config} --model builtin:square-weights --output data/quick"));
     say_depth_30(&workspace.path("data/quick"));
-    check_in_the_midst(&workspace, "dataset verify data/quick --remake 1");
+    check_in_the_midst(&workspace, "dataset verify data/quick --fast --remake 1");
     hard_dataset(&workspace.path("data/hard"));
     check_in_the_midst(&workspace, "dataset verify data/hard --resolve 1");
 }

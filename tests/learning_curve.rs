@@ -7,7 +7,7 @@ mod workspace;
 
 use renma::artifact::{Dataset, Registry};
 use renma::config::load_config;
-use renma::pipeline::train::recipe::step;
+use renma::pipeline::train::recipe::{contents, step};
 use renma::pipeline::train::run::{epochs_done, train};
 use renma::pipeline::train::task::TrainTask;
 use renma::pipeline::{Context, Host, Progress, StageError};
@@ -105,7 +105,7 @@ fn train_until(workspace: &Workspace, models: &Path, stopper: &Stopper, threads:
 /// Epochs that `status` counts as done, of how many; `None` if nothing was learned.
 fn epochs(workspace: &Workspace, models: &Path) -> Option<[u64; 2]> {
     let datasets = [Dataset::open(&workspace.path("data")).unwrap()];
-    with_task(workspace, models, |task| epochs_done(task, step(task, &datasets).id)).unwrap()
+    with_task(workspace, models, |task| epochs_done(task, step(task, &contents(&datasets)).id)).unwrap()
 }
 
 #[test]

@@ -8,8 +8,9 @@ mod workspace;
 
 use renma::artifact::dataset::verdict::read_verdict;
 use renma::artifact::seal::{read_sealed, write_sealed};
-use renma::artifact::{ChampionFile, Registry};
+use renma::artifact::{ChampionFile, Registry, Versions};
 use renma::config::{LoadedConfig, load_config};
+use renma::run::folders::gates;
 use renma::run::gc::collect;
 use renma::run::lineage::{Change, Lineage};
 use renma::run::next::Generations;
@@ -18,7 +19,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
-use workspace::{Outcome, Workspace, check_same, copy_folder, files, pipeline, pipeline_from, start_pipeline};
+use workspace::{Workspace, check_pipeline as check, check_same, copy_folder, files, pipeline_from, start_pipeline};
 
 /// A run of tiny generations.
 fn tiny(workspace: &Workspace, name: &str, changes: &[(&str, &str)]) -> String {
@@ -58,16 +59,6 @@ fn copy_of_run() -> Workspace {
     let workspace = Workspace::new();
     copy_folder(RUN.root(), workspace.root());
     workspace
-}
-
-/// Runs the pipeline; compares its exit code and looks for words in what it says.
-fn check(workspace: &Workspace, options: &str, code: i32, words: &[&str]) -> Outcome {
-    let outcome = pipeline(workspace, options);
-    assert_eq!(outcome.code, Some(code), "pipeline.sh {options}\n{}", outcome.stderr);
-    for word in words {
-        assert!(outcome.stderr.contains(word), "pipeline.sh {options}: `{word}` is not in\n{}", outcome.stderr);
-    }
-    outcome
 }
 
 /// Every file of the run that is data.
@@ -276,10 +267,9 @@ fn a_first_generation_that_has_begun_keeps_its_player_whatever_was_promoted_sinc
 
 #[test]
 fn before_a_generation_is_finished_a_changed_key_needs_no_option() {
-    let workspace = copy_of_run();
-    for stage in ["selfplay", "mpc", "gate"] {
-        std::fs::remove_dir_all(workspace.path(&format!("datasets/run/{stage}/generation=0002"))).unwrap();
-    }
+    let workspace = Workspace::new();
+    let config = tiny(&workspace, "run", &[("run.generations", "1"), ("gate.mode", "\"sprt\"")]);
+    check(&workspace, &format!("--config {config}"), 0, &[]);
     std::fs::remove_dir_all(workspace.path("datasets/run/gate/generation=0001")).unwrap();
     let changes = [
         ("generate.games", "6"),
@@ -289,7 +279,7 @@ fn before_a_generation_is_finished_a_changed_key_needs_no_option() {
         ("run.generations", "1"),
     ];
     let config = tiny(&workspace, "run", &changes);
-    check(&workspace, &format!("--config {config}"), 0, &[]);
+    check(&workspace, &format!("--config {config}"), 0, &["removing generation 1: 12 games of self-play"]);
     assert_eq!(manifest(&workspace, 1)["done"], 6);
     workspace.done("dataset verify datasets/run/selfplay/generation=0001");
     let whole = Workspace::new();
@@ -315,7 +305,8 @@ fn after_every_fifth_generation_the_champion_plays_a_former_one() {
     // The oldest player within 300 Elo of the champion by the gates alone.
     let drift = folders("drift");
     std::fs::rename(&drift, workspace.path("aside")).unwrap();
-    let ladder = standings(&workspace.path("datasets/run")).unwrap();
+    let (_, registry, datasets) = opened(&workspace, &config);
+    let ladder = standings(&gates(&datasets).unwrap(), &datasets, &Versions::read(&registry).unwrap()).unwrap();
     // As if its promotion had been taken back and gc had removed it.
     let (loaded, registry, datasets) = opened(&workspace, &config);
     let mut lineage = Lineage::read(&loaded, &registry, &datasets).unwrap();

@@ -178,7 +178,7 @@ fn a_verdict_acts_once_and_a_rollback_stands() {
     check(&workspace, "promote v0004 --verdict accepts4", 0, Some("v0004"));
     check(&workspace, "promote v0002 --verdict accepts2", 0, Some("v0004"));
     check(&workspace, "promote --rollback", 0, Some("v0002"));
-    check(&workspace, "promote v0004 --verdict accepts4", 0, Some("v0002"));
+    check(&workspace, "promote v0004 --verdict accepts4", 2, Some("v0002"));
     check(&workspace, "promote v0004", 0, Some("v0004"));
     check(&workspace, "promote --rollback", 0, Some("v0002"));
     check(&workspace, "promote --rollback", 0, None);

@@ -9,8 +9,9 @@ use renma::artifact::dataset::verdict::read_verdict;
 use renma::artifact::model::document::ModelFormat;
 use renma::artifact::model::features_file::parse_features;
 use renma::artifact::seal::{read_sealed, seal};
-use renma::artifact::{ChampionFile, ClosedFile, FolderLock, Registry, VersionId};
+use renma::artifact::{ChampionFile, ClosedFile, FolderLock, Registry, VersionId, Versions};
 use renma::pipeline::stage::Stage;
+use renma::run::folders::gates;
 use renma::run::standings::standings;
 use serde_json::Value;
 use std::sync::LazyLock;
@@ -425,7 +426,8 @@ fn a_drift_match_of_a_closed_generation_stays_on_the_ladder() {
     workspace.done(&format!("gc --config {CONFIG}"));
     assert_eq!(ClosedFile::read(&models).unwrap().generation, 3);
     assert!(files(&drift) == match_before);
-    let ladder = standings(&datasets).unwrap();
+    let versions = Versions::read(&Registry::new(&models)).unwrap();
+    let ladder = standings(&gates(&datasets).unwrap(), &datasets, &versions).unwrap();
     for player in [verdict.candidate.content, verdict.baseline.content] {
         assert!(ladder.iter().any(|standing| standing.content == player), "{player} is gone");
     }

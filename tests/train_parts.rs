@@ -11,7 +11,7 @@ use renma::artifact::{ArtifactError, ContentHash, Dataset, FieldHasher, LoadedMo
 use renma::config::{LoadedConfig, load_config};
 use renma::engine::Evaluation;
 use renma::pipeline::parts::{PartsReport, Shards};
-use renma::pipeline::train::recipe::step;
+use renma::pipeline::train::recipe::{contents, step};
 use renma::pipeline::train::run::train;
 use renma::pipeline::train::shards::{TrainShards, part_counts, part_weights, rounds};
 use renma::pipeline::train::task::TrainTask;
@@ -112,7 +112,7 @@ impl Lesson {
 
     fn step(&self, task: &TrainTask<'_>) -> ContentHash {
         let datasets: Vec<Dataset> = self.datasets.iter().map(|folder| Dataset::open(folder).unwrap()).collect();
-        step(task, &datasets).id
+        step(task, &contents(&datasets)).id
     }
 
     /// Gives a finished part another last weight and the right hash; returns its honest bytes.

@@ -109,7 +109,7 @@ fn mirrored() -> String {
     let mut text = "game_id,black,white,black_to_move,score\n".to_owned();
     for row in rows() {
         let (black, white, score) = (row.white.swap_bytes(), row.black.swap_bytes(), row.score.unwrap().0);
-        text += &format!("{},{black},{white},{},{score}\n", row.game_id / 10, !row.black_to_move);
+        text += &format!("{},{black},{white},{},{score}\n", row.game_id, !row.black_to_move);
     }
     text
 }

@@ -13,4 +13,5 @@ pub mod reference;
 pub mod registry;
 pub mod vectors_file;
 pub mod version;
+pub mod versions;
 pub mod weights_file;

@@ -16,9 +16,9 @@ use crate::pipeline::StageError;
 use crate::report::invocation::quoted;
 use crate::run::forecast::Forecast;
 use crate::run::lineage::Change;
-use crate::run::log::RUN_RECORD_NAME;
+use crate::run::loss::Loss;
 use crate::run::next::{Generations, Next};
-use crate::run::restart::Loss;
+use crate::run::record::RUN_RECORD_NAME;
 use crate::run::status::RunStatus;
 use std::env::{current_dir, set_current_dir};
 use std::path::{Path, PathBuf, absolute};
@@ -174,7 +174,7 @@ fn tell_end(
     if session.quiet {
         return Ok(());
     }
-    status::measure(session, &mut status, registry)?;
+    status::measure(session, &mut status)?;
     status::tell(&status, registry, false)?;
     let program = std::env::args_os().next().unwrap_or_else(|| "renma".into());
     let program = quoted(Path::new(&program));

@@ -29,7 +29,7 @@ pub(super) fn run(session: &Session, arguments: &StatusArguments) -> anyhow::Res
     let registry = Registry::new(&models);
     let mut status = RunStatus::read(&config, &registry, &datasets)?;
     if session.json || arguments.stage.is_none() {
-        measure(session, &mut status, &registry)?;
+        measure(session, &mut status)?;
     }
     if let Some(format) = arguments.format {
         let metrics = metrics(&status, &read_calls(registry.folder())?);
@@ -61,8 +61,8 @@ pub(super) fn tell(status: &RunStatus, registry: &Registry, wide: bool) -> anyho
     Ok(())
 }
 
-pub(super) fn measure(session: &Session, status: &mut RunStatus, registry: &Registry) -> anyhow::Result<()> {
-    Ok(session.context().pool()?.install(|| status.measure(registry))?)
+pub(super) fn measure(session: &Session, status: &mut RunStatus) -> anyhow::Result<()> {
+    Ok(session.context().pool()?.install(|| status.measure())?)
 }
 
 /// What `--json` prints.

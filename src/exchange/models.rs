@@ -57,7 +57,7 @@ pub fn import_model(
         ModelSource::MpcDat { base, t } => {
             let mpc = import_mpc_dat(input, t)?;
             let mpc_samples = vec![0; mpc.entries().len()];
-            let mpc_weights = Some(base.model.weights_hash());
+            let mpc_weights = Some(base.weights);
             (Model { mpc, mpc_samples, mpc_weights, ..base.model.clone() }, Some(base), None)
         }
     };
@@ -72,7 +72,7 @@ pub fn import_model(
                 stage: "import".into(),
                 step,
                 algorithm: ALGORITHM,
-                parent: base.map(LoadedModel::as_reference),
+                parent: base.map(|base| base.as_reference()),
                 datasets: document.map(|document| document.origin.datasets.clone()).unwrap_or_default(),
                 config: Value::Null,
                 metrics: Value::Null,

@@ -2,15 +2,14 @@
 //! them.
 
 use super::RunTask;
-use crate::artifact::publish::publish_bytes;
-use crate::artifact::{ArtifactError, FormatVersion};
+use crate::artifact::publish::{publish_bytes, remove_file};
+use crate::artifact::{ArtifactError, ChampionFile, FormatVersion};
 use crate::exit_code;
 use crate::pipeline::watcher::watched;
 use crate::pipeline::{Context, StageError};
-use crate::report::write_report;
-use crate::run::log::{
-    CallOutcome, CallRecord, LastCall, RUN_RECORD_NAME, RunEfficiency, append_call, read_calls, utc,
-};
+use crate::report::{remove_live_report, write_report};
+use crate::run::log::{CallOutcome, CallRecord, RunEfficiency, append_call, read_calls, utc};
+use crate::run::record::{LastCall, RUN_RECORD_NAME};
 use crate::run::status::RunStatus;
 use crossbeam::channel::{Receiver, RecvTimeoutError};
 use serde::Serialize;
@@ -21,6 +20,8 @@ use std::time::Duration;
 
 /// How often run.json says how far the run is.
 const RECORD_EVERY: Duration = Duration::from_secs(10);
+/// The share of a thread's time that it may take at most: a run of many generations says it less often.
+const RECORD_SHARE: f64 = 0.02;
 
 /// The format version of run.json. The page shows it, and the report takes three values from it; no stage reads it.
 type RunFormat = FormatVersion<1>;
@@ -36,6 +37,9 @@ struct RunRecord<'a> {
     /// `running`, `accepted`, `rejected`, `inconclusive`, `budget`, `damaged`, `interrupted` or `failed`.
     outcome: &'static str,
     budget: Option<Value>,
+    /// The config file as the call named it, and the keys that it set over it.
+    config: String,
+    settings: &'a [String],
     /// The calls of the stages, in order.
     stages: Vec<CallRecord>,
     /// How busy their threads were.
@@ -72,19 +76,28 @@ impl<'a> Journal<'a> {
     /// Does the work of the run, and meanwhile says every few seconds how far it is.
     pub(super) fn keep<T>(&self, work: impl FnOnce() -> Result<T, StageError>) -> Result<T, StageError> {
         let record = |ended: Receiver<()>| {
-            while ended.recv_timeout(RECORD_EVERY) == Err(RecvTimeoutError::Timeout) {
+            let mut pause = RECORD_EVERY;
+            while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
                 if self.is_at_work.load(Ordering::Relaxed) {
+                    let began = self.context.host.seconds();
                     // The run need not stop for it; its end is recorded too.
                     self.record(None).unwrap_or_default();
+                    let seconds = self.context.host.seconds() - began;
+                    pause = RECORD_EVERY.max(Duration::from_secs_f64(seconds / RECORD_SHARE));
                 }
             }
         };
         watched(record, || unless_it_panics("run", work))
     }
 
-    /// There is something to do.
+    /// A generation begins: there is something to do. The report shows what was done before.
     pub(super) fn begin(&self) -> Result<(), ArtifactError> {
-        if self.is_at_work.swap(true, Ordering::Relaxed) { Ok(()) } else { self.record(None) }
+        if !self.is_at_work.swap(true, Ordering::Relaxed) {
+            self.record(None)?;
+        }
+        // A page to look at never stops the run.
+        self.report().unwrap_or_default();
+        Ok(())
     }
 
     /// The run has ended with an exit code.
@@ -92,15 +105,47 @@ impl<'a> Journal<'a> {
         let is_at_work = self.is_at_work.load(Ordering::Relaxed);
         let is_verdict = matches!(code, exit_code::DONE | exit_code::REJECTED | exit_code::INCONCLUSIVE);
         // A record that cannot be read is written again.
-        let recorded = LastCall::read(self.task.registry.folder()).ok().flatten().and_then(|call| call.code);
-        if is_at_work || !is_verdict || recorded != Some(code) {
-            // What ended the run is said on stderr and by the exit code as well.
-            self.record(Some(code)).unwrap_or_default();
-            self.report();
+        let recorded = LastCall::read(self.task.registry.folder()).ok().flatten();
+        let is_recorded = recorded.is_some_and(|call| call.code == Some(code) && self.is_champion(&call));
+        if is_at_work || !is_verdict || !is_recorded {
+            if let Err(error) = self.record(Some(code)) {
+                self.record_briefly(code, &error);
+            }
+            if let Err(error) = self.report() {
+                self.withdraw_report(&error);
+            }
         }
     }
 
-    /// Runs a stage, here or its shards elsewhere, and notes how that ended; the report shows what was done before.
+    /// Whether a record names the champion, who may have been promoted by hand since.
+    fn is_champion(&self, call: &LastCall) -> bool {
+        let champions = ChampionFile::read(self.task.registry.folder());
+        let champion = champions.ok().and_then(|file| file.champion().map(|promotion| promotion.id.to_string()));
+        call.champion == champion
+    }
+
+    /// Where the record does not fit, the one of before makes room for a short one: better none than one that is not true.
+    fn record_briefly(&self, code: u8, error: &ArtifactError) {
+        let path = self.task.registry.folder().join(RUN_RECORD_NAME);
+        let status = RunStatus { run: self.task.config.name.clone(), ..RunStatus::default() };
+        let text = self.text(Some(code), &status, Vec::new());
+        let written = remove_file(&path).and_then(|()| publish_bytes(&path, text.as_bytes()));
+        let outcome = match written {
+            Ok(()) => "it says only how the run ended",
+            Err(_) => "the one of the call before is removed as far as that was possible",
+        };
+        self.context.host.say(&format!("run: {error}; {outcome}"));
+    }
+
+    /// A report that says that the run is at work would renew itself for ever.
+    fn withdraw_report(&self, error: &StageError) {
+        if remove_live_report(self.task.registry.folder()).unwrap_or(true) {
+            let again = self.task.invocation.config_options();
+            self.context.host.say(&format!("run: no report: {error}\nrenma report {again} writes it"));
+        }
+    }
+
+    /// Runs a stage, here or its shards elsewhere, and notes how that ended.
     pub(super) fn call<T>(
         &self,
         (stage, shards): (&'static str, bool),
@@ -108,7 +153,6 @@ impl<'a> Journal<'a> {
         work: impl FnOnce() -> Result<T, StageError>,
         end: impl FnOnce(&T) -> CallEnd,
     ) -> Result<T, StageError> {
-        self.report();
         let host = self.context.host;
         let (began, since, cpu_since) = (host.unix_seconds(), host.seconds(), host.cpu_seconds());
         let result = unless_it_panics(stage, work);
@@ -144,18 +188,25 @@ impl<'a> Journal<'a> {
     }
 
     fn record(&self, code: Option<u8>) -> Result<(), ArtifactError> {
-        let RunTask { config, registry, datasets, budget, .. } = self.task;
-        let now = self.context.host.unix_seconds();
+        let RunTask { config, registry, datasets, .. } = self.task;
         // A damaged run has no summary, but the record of the call is needed all the more.
         let mut status = RunStatus::read(config, registry, datasets)
             .unwrap_or_else(|_| RunStatus { run: config.name.clone(), ..RunStatus::default() });
         // While the run is at work it writes a record every few seconds, which is too often for this.
         if let (Some(_), Ok(pool)) = (code, self.context.pool()) {
             // Without the errors on the yardstick, if they cannot be measured now.
-            pool.install(|| status.measure(registry)).unwrap_or_default();
+            pool.install(|| status.measure()).unwrap_or_default();
         }
-        let (seconds, calls) = (now.saturating_sub(self.began), read_calls(registry.folder())?);
-        let stages: Vec<CallRecord> = calls.into_iter().filter(|call| self.began <= call.began).collect();
+        let mut calls = read_calls(registry.folder())?;
+        calls.retain(|call| self.began <= call.began);
+        publish_bytes(&registry.folder().join(RUN_RECORD_NAME), self.text(code, &status, calls).as_bytes())
+    }
+
+    /// The text of a record.
+    fn text(&self, code: Option<u8>, status: &RunStatus, stages: Vec<CallRecord>) -> String {
+        let RunTask { budget, invocation, .. } = self.task;
+        let now = self.context.host.unix_seconds();
+        let seconds = now.saturating_sub(self.began);
         let record = RunRecord {
             format: RunFormat::CURRENT,
             began: utc(self.began),
@@ -177,21 +228,22 @@ impl<'a> Journal<'a> {
                 let spent = code == Some(exit_code::BUDGET_SPENT);
                 json!({"seconds": budget.as_secs(), "seconds_left": left, "spent": spent})
             }),
+            config: invocation.config.to_string_lossy().into_owned(),
+            settings: &invocation.settings,
             efficiency: RunEfficiency::of(&stages),
             stages,
-            status: &status,
+            status,
         };
-        let text = serde_json::to_string_pretty(&record).expect("a record is plain data");
-        publish_bytes(&registry.folder().join(RUN_RECORD_NAME), format!("{text}\n").as_bytes())
+        serde_json::to_string_pretty(&record).expect("a record is plain data") + "\n"
     }
 
-    /// Draws the run as a page. A page to look at never stops the run.
-    fn report(&self) {
+    /// Draws the run as a page.
+    fn report(&self) -> Result<(), StageError> {
         let draw = || {
             let page = || write_report(self.task.config, self.task.invocation).map(drop);
             self.context.pool()?.install(page)
         };
-        unless_it_panics("report", draw).unwrap_or_default();
+        unless_it_panics("report", draw)
     }
 }
 

@@ -11,8 +11,8 @@ use crate::run::folders::generation_folder;
 use crate::run::forecast::Forecast;
 use crate::run::lineage::Lineage;
 use crate::run::log::read_calls;
+use crate::run::loss::Loss;
 use crate::run::next::Next;
-use crate::run::restart::Loss;
 use crate::run::snapshot;
 use crate::run::state::{StageState, State, run_steps};
 use crossbeam::channel::{Receiver, RecvTimeoutError};
@@ -108,7 +108,6 @@ fn commands(
     let folder = |stage: Stage| quoted(&generation_folder(task.datasets, stage, generation));
     let models = quoted(task.registry.folder());
     let common = format!("{} --models {models}", config_options(task, lineage, generation)?);
-    let replace = if next.replace { " --replace" } else { "" };
     let mut last = lineage.registry.version_last()?.map_or(0, VersionId::number);
     // The versions that training and fitting have made, or will make.
     let [draft, candidate] = [Stage::Train, Stage::FitMpc].map(|stage| {
@@ -122,17 +121,11 @@ fn commands(
     let datasets: Vec<String> = next.tasks.datasets.iter().map(|folder| quoted(folder)).collect();
     let (datasets, gate) = (datasets.join(" "), folder(Stage::Gate));
     let lines = [
-        format!(
-            "generate {common}{replace} --generation {generation} --model {champion} --output {}",
-            folder(Stage::Generate)
-        ),
+        format!("generate {common} --generation {generation} --model {champion} --output {}", folder(Stage::Generate)),
         format!("train {common} --parent {champion} --dataset {datasets}"),
+        format!("fit-mpc {common} --generation {generation} --model {draft} --output {}", folder(Stage::FitMpc)),
         format!(
-            "fit-mpc {common}{replace} --generation {generation} --model {draft} --output {}",
-            folder(Stage::FitMpc)
-        ),
-        format!(
-            "gate {common}{replace} --generation {generation} --candidate {candidate} --baseline {champion} --avoid {datasets} \
+            "gate {common} --generation {generation} --candidate {candidate} --baseline {champion} --avoid {datasets} \
              --output {gate}"
         ),
         format!("promote {candidate} --models {models} --verdict {gate}"),

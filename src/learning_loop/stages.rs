@@ -14,9 +14,9 @@ use crate::run::folders::plan_path;
 use crate::run::next::Next;
 
 impl Run<'_> {
-    /// Makes a stage of the next generation. Before that is finished, the results of other inputs make way for its own.
+    /// Makes a stage of the next generation.
     pub(super) fn make(&self, task: &StageTask<'_>, next: &Next) -> Result<StageReport, StageError> {
-        make_way(task, next.replace, self.context)?;
+        make_way(task, false, self.context)?;
         let began = self.context.host.seconds();
         if let Some(place) = self.task.elsewhere {
             self.make_parts(task, place, next.generation)?;

@@ -4,9 +4,7 @@ use super::StageError;
 use crate::artifact::model::champion::Promotion;
 use crate::artifact::model::reference::ModelPlace;
 use crate::artifact::publish::{check_folder, exists};
-use crate::artifact::{
-    ArtifactError, ChampionFile, FolderLock, LoadedModel, Registry, Verdict, VerdictFile, VersionId,
-};
+use crate::artifact::{ArtifactError, ChampionFile, FolderLock, KnownModel, Registry, Verdict, VerdictFile, VersionId};
 use serde::Serialize;
 use std::path::Path;
 
@@ -19,6 +17,9 @@ pub struct PromoteReport {
     pub before: Option<VersionId>,
     /// The champion now, if there is one.
     pub champion: Option<VersionId>,
+    /// Whether the verdict had promoted the model before, and that was taken back: a verdict acts once.
+    #[serde(skip)]
+    pub is_spent: bool,
 }
 
 /// Why taking a promotion back failed.
@@ -44,7 +45,7 @@ impl From<ArtifactError> for RollbackError {
 ///
 /// A model from elsewhere, a verdict on another model, or a system error.
 pub fn promote(
-    model: &LoadedModel,
+    model: &KnownModel,
     registry: &Registry,
     verdict: Option<&VerdictFile>,
 ) -> Result<PromoteReport, StageError> {
@@ -74,7 +75,8 @@ pub fn promote(
     let acted = gate.is_some_and(|gate| file.acted.contains(&gate));
     let is_champion = before == Some(id);
     if acted || (is_champion && gate.is_none()) {
-        return Ok(PromoteReport { skipped: true, before, champion: before });
+        let is_promoted = file.history.iter().any(|promotion| promotion.content == model.content);
+        return Ok(PromoteReport { skipped: true, before, champion: before, is_spent: !is_promoted });
     }
     // A verdict has acted even if its version was promoted by hand before: its generation is finished.
     if !is_champion {
@@ -82,7 +84,7 @@ pub fn promote(
     }
     file.acted.extend(gate);
     file.write(folder)?;
-    Ok(PromoteReport { skipped: is_champion, before, champion: Some(id) })
+    Ok(PromoteReport { skipped: is_champion, before, champion: Some(id), is_spent: false })
 }
 
 /// Takes the last promotion back.
@@ -110,7 +112,7 @@ fn rollback_with(
         return Err(ArtifactError::unfit(&path, "it names no champion to take back").into());
     };
     let champion = file.champion().map(|promotion| promotion.id);
-    let report = PromoteReport { skipped: false, before: Some(last.id), champion };
+    let report = PromoteReport { skipped: false, before: Some(last.id), champion, is_spent: false };
     match write(&file, folder) {
         Ok(()) => Ok(report),
         // The file may have its new name and only the folder not be synced: then a retry would take back another promotion.
@@ -147,7 +149,7 @@ mod tests {
     #[test]
     fn a_rollback_that_took_effect_before_an_error_is_told_from_one_that_did_not() {
         let id = |text: &str| Some(text.parse::<VersionId>().unwrap());
-        let expected = PromoteReport { skipped: false, before: id("v0004"), champion: id("v0002") };
+        let expected = PromoteReport { skipped: false, before: id("v0004"), champion: id("v0002"), is_spent: false };
         let (result, champion) = rolled_back(ChampionFile::write);
         assert_eq!((result.unwrap(), champion), (expected.clone(), id("v0002")));
         let (result, champion) = rolled_back(|_, folder| Err(full_disk(folder)));

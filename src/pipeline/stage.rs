@@ -3,7 +3,7 @@
 use super::keys::ConfigTable;
 use super::{fit_mpc, gate, generate, train};
 use crate::artifact::dataset::recipe::Origin;
-use crate::artifact::{DatasetKind, LOCK_NAME, LoadedModel, Step, Table};
+use crate::artifact::{ContentHash, DatasetKind, LOCK_NAME, Step, Table};
 use serde::Serialize;
 use std::fmt;
 
@@ -113,11 +113,11 @@ impl Stage {
         self,
         config: &impl Serialize,
         (seed, generation): (u64, u32),
-        models: &[(&str, &LoadedModel)],
+        models: &[(&str, ContentHash)],
     ) -> Origin {
         let Facts { config_table: table, dataset, .. } = self.facts();
         let (kind, _) = dataset.expect("it makes a dataset");
-        let models = models.iter().map(|(role, model)| ((*role).to_owned(), model.content)).collect();
+        let models = models.iter().map(|(role, content)| ((*role).to_owned(), *content)).collect();
         let config = serde_json::to_value(config).expect("a config is plain data");
         Origin { kind, seed, generation, models, table, config }
     }

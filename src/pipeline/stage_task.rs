@@ -7,21 +7,21 @@ use super::parts::Shards;
 use super::stage::Stage;
 use super::train::task::{TrainReport, TrainTask};
 use super::{Context, StageError, fit_mpc, gate, generate, train};
-use crate::artifact::{ContentHash, VerdictFile};
+use crate::artifact::{ContentHash, KnownModel, LoadedModel, VerdictFile};
 use serde::Serialize;
 use std::path::Path;
 
 /// What is asked of a stage.
 #[derive(Clone, Debug)]
-pub enum StageTask<'a> {
+pub enum StageTask<'a, M = &'a LoadedModel> {
     /// Self-play.
-    Generate(GenerateTask<'a>),
+    Generate(GenerateTask<'a, M>),
     /// A training.
-    Train(TrainTask<'a>),
+    Train(TrainTask<'a, M>),
     /// MPC statistics.
-    FitMpc(FitMpcTask<'a>),
+    FitMpc(FitMpcTask<'a, M>),
     /// A match.
-    Gate(GateTask<'a>),
+    Gate(GateTask<'a, M>),
 }
 
 /// A dataset as a task asks for it.
@@ -46,7 +46,7 @@ pub enum StageReport {
     Gate(Box<GateReport>),
 }
 
-impl StageTask<'_> {
+impl<M: AsRef<KnownModel>> StageTask<'_, M> {
     /// The stage.
     pub const fn stage(&self) -> Stage {
         match self {
@@ -65,7 +65,9 @@ impl StageTask<'_> {
     pub fn recipe(&self) -> Result<ContentHash, StageError> {
         Ok(match self {
             Self::Generate(task) => generate::recipe::recipe(task).hash,
-            Self::Train(task) => train::recipe::step(task, &train::recipe::open_datasets(task)?).id,
+            Self::Train(task) => {
+                train::recipe::step(task, &train::recipe::contents(&train::recipe::open_datasets(task)?)).id
+            }
             Self::FitMpc(task) => fit_mpc::recipe::recipe(task).hash,
             Self::Gate(task) => gate::recipe::recipe(task)?.hash,
         })
@@ -81,7 +83,9 @@ impl StageTask<'_> {
         };
         Some(TaskDataset { folder, items, parts: items.div_ceil(part_items) })
     }
+}
 
+impl StageTask<'_> {
     /// Its parts, which any number of processes make.
     ///
     /// # Errors

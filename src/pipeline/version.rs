@@ -2,7 +2,7 @@
 
 use super::StageError;
 use crate::artifact::line::visible;
-use crate::artifact::{ArtifactError, ContentHash, LoadedModel};
+use crate::artifact::{ArtifactError, ContentHash, KnownModel};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -21,14 +21,12 @@ pub struct VersionReport<M> {
 
 impl<M: DeserializeOwned> VersionReport<M> {
     /// That of a version that was made before.
-    pub(super) fn skipped(made: LoadedModel) -> Result<Self, StageError> {
+    pub(super) fn skipped(made: KnownModel) -> Result<Self, StageError> {
         let path = made.place_name().join("model.json");
         let document = made.document.expect("a version has a document");
-        let metrics = serde_json::from_value(document.origin.metrics).map_err(|error| {
-            ArtifactError::unfit(
-                &path,
-                format!("its figures are not those of this renma: {}", visible(&error.to_string())),
-            )
+        let metrics = M::deserialize(&document.origin.metrics).map_err(|error| {
+            let reason = visible(&error.to_string());
+            ArtifactError::unfit(&path, format!("its figures are not those of this renma: {reason}"))
         })?;
         Ok(Self { skipped: true, id: made.id.to_string(), content: made.content, metrics })
     }

@@ -3,7 +3,7 @@
 use super::samples::{Scatter, scatter};
 use crate::artifact::{
     ArtifactError, Dataset, GATE_GAMES, GateGameRow, GenerationLine, Manifest, ModelDocument, ModelName, NEVER,
-    Registry, Verdict, VersionId,
+    Registry, Verdict, VersionId, Versions,
 };
 use crate::config::LoadedConfig;
 use crate::pipeline::StageError;
@@ -13,7 +13,8 @@ use crate::pipeline::stage::Stage;
 use crate::pipeline::train::task::TrainMetrics;
 use crate::run::folders::{RunGate, selfplay};
 use crate::run::lineage::Lineage;
-use crate::run::log::{LastCall, PlaySpeed, RunEfficiency, read_calls};
+use crate::run::log::{PlaySpeed, RunEfficiency, read_calls};
+use crate::run::record::LastCall;
 use crate::run::standings::{Standing, standings};
 use crate::run::status::generation_lines;
 use crate::run::yardstick::measured_once;
@@ -21,6 +22,7 @@ use crate::statistics::sprt::SequentialTest;
 use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
 use serde::Deserialize;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A version with figures of the stage that made it.
 #[derive(Clone, Debug)]
@@ -37,6 +39,9 @@ pub(super) struct Rung {
     pub(super) standing: Standing,
     pub(super) promoted: bool,
 }
+
+/// The paths of older gates than this are not read.
+const GATES_MAX: usize = 100;
 
 /// A generation's place in the lineage.
 #[derive(Clone, Debug)]
@@ -79,13 +84,12 @@ pub(super) struct Facts {
 impl Facts {
     pub(super) fn read(config: &LoadedConfig, registry: &Registry, datasets: &Path) -> Result<Self, StageError> {
         let lineage = Lineage::read(config, registry, datasets)?;
-        let documents = registry.documents()?;
         let champion = lineage.champions.champion().map(|promotion| promotion.id);
         let calls = read_calls(registry.folder())?;
         let sets: Vec<Manifest> = selfplay(datasets)?.into_iter().map(|(.., manifest)| manifest).collect();
         let speeds = sets.iter().filter_map(|set| PlaySpeed::of(&calls, set.generation, set.done));
-        let trainings: Vec<Made<TrainMetrics>> = made(&documents, Stage::Train);
-        let fits: Vec<Made<FitMpcMetrics>> = made(&documents, Stage::FitMpc);
+        let trainings: Vec<Made<TrainMetrics>> = made(&lineage.versions, Stage::Train);
+        let fits: Vec<Made<FitMpcMetrics>> = made(&lineage.versions, Stage::FitMpc);
         let shown = shown(&fits, champion);
         Ok(Self {
             run: lineage.config.name.clone(),
@@ -94,9 +98,9 @@ impl Facts {
             finished: lineage.finished(),
             champion,
             ladder: rungs(&lineage)?,
-            descents: descents(&lineage, &documents, &trainings)?,
+            descents: descents(&lineage, &trainings)?,
             scatter: shown.map(|fit| scatter(fit.generation, &fit.figures, datasets)).transpose()?.flatten(),
-            gates: lineage.gates.par_iter().filter_map(|gate| gate_path(gate).transpose()).collect::<Result<_, _>>()?,
+            gates: gate_paths(&lineage.gates)?,
             speeds: speeds.collect(),
             efficiency: RunEfficiency::of(&calls),
             trainings,
@@ -149,9 +153,9 @@ fn shown<T>(made: &[Made<T>], champion: Option<VersionId>) -> Option<&Made<T>> {
 }
 
 /// The versions of a stage whose figures can be read, oldest first.
-fn made<T: for<'de> Deserialize<'de>>(documents: &[ModelDocument], stage: Stage) -> Vec<Made<T>> {
-    let of_stage = documents.iter().filter(|document| document.origin.stage == stage.name());
-    let read = |document: &ModelDocument| {
+fn made<T: for<'de> Deserialize<'de>>(versions: &Versions, stage: Stage) -> Vec<Made<T>> {
+    let of_stage = versions.documents.iter().filter(|document| document.origin.stage == stage.name());
+    let read = |document: &Arc<ModelDocument>| {
         let figures = T::deserialize(&document.origin.metrics).ok()?;
         Some(Made { generation: document.origin.generation()?, id: document.id, figures })
     };
@@ -171,24 +175,27 @@ fn rungs(lineage: &Lineage<'_>) -> Result<Vec<Rung>, ArtifactError> {
             standing,
         }
     };
-    let mut rungs: Vec<Rung> = standings(lineage.datasets)?.into_iter().map(rung).collect();
+    let mut rungs: Vec<Rung> =
+        standings(&lineage.gates, lineage.datasets, &lineage.versions)?.into_iter().map(rung).collect();
     rungs.sort_by_key(|rung| rung.generation);
     Ok(rungs)
 }
 
 /// All generations that have begun, closed ones first. Candidates that were not measured before are measured here.
-fn descents(
-    lineage: &Lineage<'_>,
-    documents: &[ModelDocument],
-    trainings: &[Made<TrainMetrics>],
-) -> Result<Vec<Descent>, ArtifactError> {
-    let lines = generation_lines(lineage, documents, lineage.begun()?)?;
-    let descents = measured_once(lines, lineage.registry)?.into_iter().map(|line| Descent {
+fn descents(lineage: &Lineage<'_>, trainings: &[Made<TrainMetrics>]) -> Result<Vec<Descent>, ArtifactError> {
+    let lines = generation_lines(lineage, lineage.begun()?)?;
+    let descents = measured_once(lines, &lineage.versions)?.into_iter().map(|line| Descent {
         player: lineage.file.player_of(line.generation).map(|player| player.name.clone()),
         draft: trainings.iter().rfind(|made| made.generation == line.generation).map(|made| made.id),
         line,
     });
     Ok(descents.collect())
+}
+
+/// The paths of the newest gates that were sequential tests, oldest first.
+fn gate_paths(gates: &[RunGate]) -> Result<Vec<GatePath>, ArtifactError> {
+    let newest = &gates[gates.len().saturating_sub(GATES_MAX)..];
+    newest.par_iter().filter_map(|gate| gate_path(gate).transpose()).collect()
 }
 
 /// The gate's path, if it was a sequential test.

@@ -1,6 +1,5 @@
 //! The page around the pictures: its head, the figures that matter most, and the sections.
 
-use super::HEAD;
 use super::facts::Facts;
 use super::figure::{Sheet, references};
 use super::invocation::Invocation;
@@ -8,6 +7,7 @@ use super::markup::Markup;
 use super::pictures::{errors, mpc, strength, training, work};
 use super::scale::{number, signed};
 use super::tables;
+use super::{HEAD, RENEWAL};
 
 /// A section: its name, its class, and what draws it.
 type Section = (&'static str, &'static str, fn(&mut Sheet<'_>));
@@ -22,9 +22,6 @@ const SECTIONS: [Section; 7] = [
     ("Data", "", tables::datasets),
     ("Lineage", "", tables::lineage),
 ];
-
-/// A running run's page is reloaded after this number of seconds.
-const REFRESH: &str = "10";
 
 /// The whole page.
 pub(super) fn page(facts: &Facts, invocation: &Invocation) -> String {
@@ -55,7 +52,7 @@ fn head(markup: &mut Markup, facts: &Facts) {
     markup.constant("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
     markup.constant("<meta name=\"color-scheme\" content=\"light dark\">");
     if facts.is_running() {
-        markup.void("meta", &[("http-equiv", "refresh"), ("content", REFRESH)]);
+        markup.constant(RENEWAL);
     }
     markup.leaf("title", &[], &format!("{} · renma", facts.run));
     markup.constant(concat!("<style>", include_str!("style.css"), "</style>"));

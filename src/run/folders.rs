@@ -1,15 +1,20 @@
 //! The folders of a run: `datasets/RUN/STAGE/generation=NNNN` and the registry `models/RUN`.
 
+use super::log::{read_calls, versions_made};
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::verdict::read_verdict;
-use crate::artifact::publish::{entries_in, exists};
+use crate::artifact::publish::{entries_in, exists, is_folder, is_link};
 use crate::artifact::{ArtifactError, ContentHash, Manifest, ModelDocument, Table, VerdictFile};
 use crate::pipeline::stage::Stage;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// A run has no more generations, as the key `run.generations` says.
 pub const GENERATIONS_MAX: u32 = 100_000;
+
+/// The file of a finished match.
+const VERDICT: &str = "verdict.json";
 
 /// The folder of the plans of a run, beside its datasets.
 const PLANS: &str = "plans";
@@ -83,12 +88,17 @@ pub fn generations(datasets: &Path, folder: impl Into<DatasetFolder>) -> Result<
 pub fn generations_in(folder: &Path) -> Result<Vec<u32>, ArtifactError> {
     let mut generations = Vec::new();
     for entry in entries_in(folder)? {
-        let number = entry.name.to_str().and_then(|name| name.strip_prefix("generation=")?.parse().ok());
-        let has_form = |number: &u32| in_generation(folder, *number).ends_with(&entry.name);
-        generations.extend(number.filter(|number| (1..=GENERATIONS_MAX).contains(number) && has_form(number)));
+        generations.extend(generation_named(&entry.name));
     }
     generations.sort_unstable();
     Ok(generations)
+}
+
+/// The generation whose folder has this name.
+fn generation_named(name: &OsStr) -> Option<u32> {
+    let number: u32 = name.to_str()?.strip_prefix("generation=")?.parse().ok()?;
+    let has_form = in_generation(Path::new(""), number).as_os_str() == name;
+    (has_form && (1..=GENERATIONS_MAX).contains(&number)).then_some(number)
 }
 
 /// The finished datasets of self-play, by generation, with their folders.
@@ -120,6 +130,18 @@ pub fn generation_of(
     is_own.then_some(newest.generation)
 }
 
+/// Whether a version was made by the run of this registry, whose datasets lie beside it.
+///
+/// # Errors
+///
+/// A damaged manifest, or a system error.
+pub fn is_made_here(document: &ModelDocument, registry: &Path) -> Result<bool, ArtifactError> {
+    let selfplay = selfplay(&datasets_beside(registry))?.into_iter();
+    let played = selfplay.map(|(generation, _, manifest)| (generation, manifest.content)).collect();
+    let logged = versions_made(&read_calls(registry)?);
+    Ok(generation_of(document, &played, &logged).is_some())
+}
+
 /// A finished gate of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunGate {
@@ -137,24 +159,50 @@ pub struct RunGate {
 ///
 /// A damaged one.
 pub fn gates(datasets: &Path) -> Result<Vec<RunGate>, ArtifactError> {
-    matches(datasets, Stage::Gate)
-}
-
-/// The finished gates of a run, or its finished matches of another folder.
-///
-/// # Errors
-///
-/// A damaged one.
-pub fn matches(datasets: &Path, folder: impl Into<DatasetFolder>) -> Result<Vec<RunGate>, ArtifactError> {
-    let (mut gates, kind) = (Vec::new(), folder.into());
-    for generation in generations(datasets, kind)? {
-        let folder = generation_folder(datasets, kind, generation);
-        if exists(&folder.join("verdict.json"))? {
+    let mut gates = Vec::new();
+    for generation in generations(datasets, Stage::Gate)? {
+        let folder = generation_folder(datasets, Stage::Gate, generation);
+        if exists(&folder.join(VERDICT))? {
             let verdict = read_verdict(&folder)?;
             gates.push(RunGate { generation, folder, verdict });
         }
     }
     Ok(gates)
+}
+
+/// How deep below a run's datasets a match can lie, as `drift/generation=0005` does.
+const MATCH_DEPTH: usize = 2;
+
+/// The verdicts of all matches among the datasets of a run that are not the gates of its generations, in the order of their paths.
+///
+/// # Errors
+///
+/// A damaged one.
+pub fn other_verdicts(datasets: &Path) -> Result<Vec<VerdictFile>, ArtifactError> {
+    let gates = datasets.join(DatasetFolder::Stage(Stage::Gate).name());
+    let mut verdicts = Vec::new();
+    let mut level = vec![datasets.to_owned()];
+    for _ in 0..MATCH_DEPTH {
+        let mut next = Vec::new();
+        for folder in level {
+            for entry in entries_in(&folder)? {
+                let path = entry.path;
+                let is_hidden = entry.name.as_encoded_bytes().starts_with(b".");
+                let is_gate = folder == gates && generation_named(&entry.name).is_some();
+                if is_hidden || is_gate || is_link(&path)? || !is_folder(&path)? {
+                    continue;
+                }
+                if exists(&path.join(VERDICT))? {
+                    verdicts.push(read_verdict(&path)?);
+                } else if !exists(&path.join("manifest.json"))? {
+                    next.push(path);
+                }
+            }
+        }
+        next.sort_unstable();
+        level = next;
+    }
+    Ok(verdicts)
 }
 
 /// The recipe of a dataset folder: that of its manifest, or as long as there is none, of its first part.
@@ -166,6 +214,15 @@ pub fn recipe_of(folder: &Path) -> Result<Option<ContentHash>, ArtifactError> {
     if let Some(manifest) = Manifest::find_any(folder)? {
         return Ok(Some(manifest.recipe));
     }
+    recipe_of_parts(folder)
+}
+
+/// The recipe in the first part of a dataset folder.
+///
+/// # Errors
+///
+/// A system error.
+pub fn recipe_of_parts(folder: &Path) -> Result<Option<ContentHash>, ArtifactError> {
     for table in Stage::ALL.into_iter().flat_map(|stage| stage.tables().iter().rev()) {
         let footer = match Table::read_footer(&part_path(folder, table, 0)) {
             // The stage itself finds or remakes parts, so a damaged one does not matter here.

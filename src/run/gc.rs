@@ -4,7 +4,7 @@
 //! ones are closed: `closed.json` says so before anything is removed, and no stage works on them again. Of these we keep
 //! the self-play that training windows still reach, the gates behind promotions, and the versions behind champions.
 
-use super::folders::{DatasetFolder, gates, generation_folder, generation_of, generations, selfplay};
+use super::folders::{DatasetFolder, generation_folder, generation_of, generations, selfplay};
 use super::lineage::Lineage;
 use super::log::{read_calls, versions_made};
 use super::status::generation_lines;
@@ -12,14 +12,14 @@ use super::yardstick::measured;
 use crate::artifact::publish::temporary::sweep_tree;
 use crate::artifact::publish::{bytes_in, is_folder, is_link, remove_folder};
 use crate::artifact::{
-    ArtifactError, ChampionFile, ClosedFile, ContentHash, FolderLock, LOCK_NAME, ModelDocument, ModelName,
-    ModelReference, Registry,
+    ArtifactError, ClosedFile, ContentHash, FolderLock, LOCK_NAME, ModelDocument, ModelName, ModelReference, Registry,
 };
 use crate::pipeline::StageError;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::train::checkpoint::remove_published;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A folder that nothing needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,14 +59,15 @@ pub fn plan(lineage: &Lineage<'_>) -> Result<GcPlan, StageError> {
 }
 
 fn plan_of_idle(lineage: &Lineage<'_>) -> Result<GcPlan, StageError> {
-    let documents = lineage.registry.documents()?;
+    lineage.check_promotions()?;
+    let documents = &lineage.versions.documents;
     let (mut removals, mut linked) = (Vec::new(), Vec::new());
     if lineage.config.config.run.keep_generations == 0 {
         return Ok(GcPlan { closed: lineage.closed.clone(), removals, linked });
     }
-    let closed = closed_file(lineage, &documents)?;
+    let closed = closed_file(lineage)?;
     // Versions before the games by which they are known.
-    let mut needless = needless_versions(lineage, &documents, &closed)?;
+    let mut needless = needless_versions(lineage, documents, &closed)?;
     needless.extend(needless_generations(lineage, closed.generation)?);
     for (root, path) in needless {
         if is_behind_link(root, &path)? {
@@ -99,9 +100,7 @@ pub fn collect(mut lineage: Lineage<'_>) -> Result<GcPlan, StageError> {
     // Nobody promotes a version while it is removed.
     let lock = is_removing.then(|| FolderLock::take(registry)).transpose()?;
     // Another may have been promoted, or generations closed, since the run was read.
-    lineage.champions = ChampionFile::read(registry)?;
-    lineage.closed = ClosedFile::read(registry)?;
-    lineage.gates = gates(lineage.datasets)?;
+    lineage.read_again()?;
     let plan = plan_of_idle(&lineage)?;
     for root in [registry, lineage.datasets] {
         if !is_behind_link(root, root)? {
@@ -146,12 +145,12 @@ pub fn check_idle(registry: &Registry, datasets: &Path) -> Result<(), ArtifactEr
 }
 
 /// Closes all finished generations but the newest `keep_generations`.
-fn closed_file(lineage: &Lineage<'_>, documents: &[ModelDocument]) -> Result<ClosedFile, ArtifactError> {
+fn closed_file(lineage: &Lineage<'_>) -> Result<ClosedFile, ArtifactError> {
     let mut closed = lineage.closed.clone();
     let last = lineage.finished().saturating_sub(lineage.config.config.run.keep_generations);
     if closed.generation < last {
         // The last chance: candidates may be removed.
-        closed.generations = measured(generation_lines(lineage, documents, last)?, lineage.registry)?;
+        closed.generations = measured(generation_lines(lineage, last)?, &lineage.versions)?;
         closed.generation = last;
         let content = lineage.player(last + 1)?.content;
         let promoted = lineage.champions.history.iter().find(|promotion| promotion.content == content);
@@ -166,9 +165,10 @@ type Needless<'a> = Vec<(&'a Path, PathBuf)>;
 
 fn needless_generations<'a>(lineage: &Lineage<'a>, closed: u32) -> Result<Needless<'a>, StageError> {
     let history = &lineage.champions.history;
-    let promoted = |generation: u32| {
-        let step = lineage.verdict(generation).map(|verdict| verdict.step);
-        step.is_some() && history.iter().any(|promotion| promotion.gate == step)
+    // Without its verdict nobody can tell.
+    let may_have_promoted = |generation: u32| {
+        let verdict = lineage.verdict(generation);
+        verdict.is_none_or(|verdict| history.iter().any(|promotion| promotion.gate == Some(verdict.step)))
     };
     let next = lineage.finished() + 1;
     let mut reached = (next + 1).saturating_sub(lineage.config.config.run.window);
@@ -182,7 +182,7 @@ fn needless_generations<'a>(lineage: &Lineage<'a>, closed: u32) -> Result<Needle
             let needed = closed < generation
                 || match kind {
                     DatasetFolder::Stage(Stage::Generate) => reached <= generation,
-                    DatasetFolder::Stage(Stage::Gate) => promoted(generation),
+                    DatasetFolder::Stage(Stage::Gate) => may_have_promoted(generation),
                     DatasetFolder::Stage(_) => false,
                     DatasetFolder::Drift => true,
                 };
@@ -196,14 +196,14 @@ fn needless_generations<'a>(lineage: &Lineage<'a>, closed: u32) -> Result<Needle
 
 fn needless_versions<'a>(
     lineage: &Lineage<'a>,
-    documents: &[ModelDocument],
+    documents: &[Arc<ModelDocument>],
     closed: &ClosedFile,
 ) -> Result<Needless<'a>, ArtifactError> {
     let played = selfplay(lineage.datasets)?;
     let contents = played.iter().map(|(generation, _, manifest)| (*generation, manifest.content)).collect();
     let logged = versions_made(&read_calls(lineage.registry.folder())?);
     // Each has the id of the folder in which it was found.
-    let is_closed = |document: &&ModelDocument| {
+    let is_closed = |document: &&Arc<ModelDocument>| {
         generation_of(document, &contents, &logged)
             .is_some_and(|generation| (1..=closed.generation).contains(&generation))
     };
@@ -215,11 +215,15 @@ fn needless_versions<'a>(
     let played = played.into_iter().filter(|(generation, ..)| closed.generation < *generation);
     wanted.extend(played.flat_map(|(.., manifest)| manifest.models.into_values()));
     wanted.extend(documents.iter().filter(|document| !is_closed(document)).map(|document| document.content));
+    let mut parents: BTreeMap<ContentHash, Vec<ContentHash>> = BTreeMap::new();
+    for document in documents {
+        let parent = document.origin.parent.as_ref().map(|parent| parent.content);
+        parents.entry(document.content).or_default().extend(parent);
+    }
     let mut reachable = BTreeSet::new();
     while let Some(content) = wanted.pop() {
         if reachable.insert(content) {
-            let versions = documents.iter().filter(|document| document.content == content);
-            wanted.extend(versions.filter_map(|document| Some(document.origin.parent.as_ref()?.content)));
+            wanted.extend(parents.get(&content).into_iter().flatten());
         }
     }
     let needless = documents.iter().filter(|document| !reachable.contains(&document.content));

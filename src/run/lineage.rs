@@ -5,19 +5,21 @@
 
 use super::config_entry::{ConfigEntry, FEATURES, keep_defaults};
 use super::folders::{DatasetFolder, RunGate, gates, generation_folder, generations};
+use super::loss::Loss;
 use super::snapshot;
 use crate::artifact::line::line;
-use crate::artifact::model::reference::load_model;
+use crate::artifact::model::reference::find_model;
 use crate::artifact::publish::exists;
 use crate::artifact::seal::{read_versioned_or_default, write_sealed};
 use crate::artifact::{
-    ArtifactError, ChampionFile, ClosedFile, ContentHash, FormatVersion, Registry, Verdict, VerdictFile,
+    ArtifactError, ChampionFile, ClosedFile, ContentHash, FormatVersion, Registry, Verdict, VerdictFile, Versions,
 };
 use crate::config::LoadedConfig;
 use crate::pipeline::StageError;
 use crate::pipeline::stage::Stage;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 type LineageFormat = FormatVersion<1>;
@@ -72,7 +74,7 @@ pub enum Change {
 }
 
 /// A run with its record.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Lineage<'a> {
     /// The user's config, with the run's own values where a default has moved since.
     pub config: LoadedConfig,
@@ -88,8 +90,12 @@ pub struct Lineage<'a> {
     pub closed: ClosedFile,
     /// Promotions.
     pub champions: ChampionFile,
-    /// The finished gates.
+    /// The finished gates, by generation.
     pub gates: Vec<RunGate>,
+    /// The versions of the registry.
+    pub versions: Versions,
+    /// The last finished generation: its verdict exists, and its promotion too if it accepted.
+    finished: u32,
 }
 
 impl LineageFile {
@@ -100,7 +106,8 @@ impl LineageFile {
 
     /// The player of a generation that has begun.
     pub fn player_of(&self, generation: u32) -> Option<&Player> {
-        self.generations.iter().find(|entry| entry.generation == generation).map(|entry| &entry.player)
+        let index = self.generations.binary_search_by_key(&generation, |entry| entry.generation).ok()?;
+        Some(&self.generations[index].player)
     }
 }
 
@@ -119,8 +126,29 @@ impl<'a> Lineage<'a> {
             }
             None => (given.clone(), Vec::new()),
         };
-        let (closed, champions, gates) = (ClosedFile::read(folder)?, ChampionFile::read(folder)?, gates(datasets)?);
-        Ok(Self { config, moved_defaults, registry, datasets, file, closed, champions, gates })
+        let mut lineage = Self {
+            config,
+            moved_defaults,
+            registry,
+            datasets,
+            file,
+            closed: ClosedFile::read(folder)?,
+            champions: ChampionFile::read(folder)?,
+            gates: gates(datasets)?,
+            versions: Versions::read(registry)?,
+            finished: 0,
+        };
+        lineage.find_finished();
+        Ok(lineage)
+    }
+
+    /// Reads again what others may have changed since: promotions, closed generations and gates.
+    pub(super) fn read_again(&mut self) -> Result<(), ArtifactError> {
+        self.champions = ChampionFile::read(self.registry.folder())?;
+        self.closed = ClosedFile::read(self.registry.folder())?;
+        self.gates = gates(self.datasets)?;
+        self.find_finished();
+        Ok(())
     }
 
     /// Writes the record and the snapshots of its configs. The caller holds the lock of the run.
@@ -140,7 +168,8 @@ impl<'a> Lineage<'a> {
 
     /// The verdict of a generation's gate, if that is finished.
     pub fn verdict(&self, generation: u32) -> Option<&VerdictFile> {
-        self.gates.iter().find(|gate| gate.generation == generation).map(|gate| &gate.verdict)
+        let index = self.gates.binary_search_by_key(&generation, |gate| gate.generation).ok()?;
+        Some(&self.gates[index].verdict)
     }
 
     /// Whether a gate accepted its candidate, which is not yet promoted.
@@ -148,17 +177,49 @@ impl<'a> Lineage<'a> {
         verdict.verdict == Verdict::Accepted && !self.champions.acted.contains(&verdict.step)
     }
 
-    /// The last finished generation: its verdict exists, and its promotion too if it accepted.
-    pub fn finished(&self) -> u32 {
+    /// The last generation of an unbroken chain of finished ones.
+    pub const fn finished(&self) -> u32 {
+        self.finished
+    }
+
+    /// The last generation that is or was finished, even if its verdict is gone: one begins only after the one before it has ended,
+    /// and the first verdict that promotes is that of the first.
+    pub fn settled(&self) -> u32 {
+        let begun = self.file.generations.last().map_or(0, |entry| entry.generation);
+        let promoted = u32::from(!self.champions.acted.is_empty()).min(begun);
+        self.finished.max(begun.saturating_sub(1)).max(promoted)
+    }
+
+    /// Refuses a run that lacks champion.json although closed generations promoted a version: gc could not tell what led to champions
+    /// from what nothing needs.
+    pub(super) fn check_promotions(&self) -> Result<(), ArtifactError> {
+        let path = self.registry.folder().join("champion.json");
+        match &self.closed.champion {
+            Some(champion) if !exists(&path)? => {
+                let id = champion.id;
+                let reason = format!(
+                    "it is missing, and {id} was champion when generation {} was closed\n\
+                     restore it; renma promote {id} begins another one",
+                    self.closed.generation
+                );
+                Err(ArtifactError::conflict(&path, reason))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Finds the last finished generation, after anything that it depends on has changed.
+    pub(super) fn find_finished(&mut self) {
+        let acted: BTreeSet<ContentHash> = self.champions.acted.iter().copied().collect();
         let is_finished = |generation: &u32| {
             self.verdict(*generation).is_some_and(|verdict| {
                 let player = self.file.player_of(*generation);
-                player.is_some_and(|player| player.content == verdict.baseline.content)
-                    && !self.awaits_promotion(verdict)
+                let is_promoted = verdict.verdict != Verdict::Accepted || acted.contains(&verdict.step);
+                player.is_some_and(|player| player.content == verdict.baseline.content) && is_promoted
             })
         };
         let closed = self.closed.generation;
-        (closed + 1..).take_while(is_finished).last().unwrap_or(closed)
+        self.finished = (closed + 1..).take_while(is_finished).last().unwrap_or(closed);
     }
 
     /// The player of a generation: the recorded one, or before it begins the champion, else the start in the config.
@@ -174,14 +235,14 @@ impl<'a> Lineage<'a> {
             return Ok(Player { name: champion.id.to_string(), content: champion.content });
         }
         let name = &self.config.config.run.start;
-        let content = load_model(name, self.registry.folder())?.content;
+        let content = find_model(name, self.registry.folder())?.content;
         Ok(Player { name: name.clone(), content })
     }
 
     /// Whether the record is binding: before a generation is finished, a different config starts the run over.
     fn keeps_record(&self) -> bool {
         let first = self.file.configs.first();
-        0 < self.finished()
+        0 < self.settled()
             || first.is_some_and(|first| first.differences(&ConfigEntry::new(1, &self.config)).is_empty())
     }
 
@@ -210,7 +271,7 @@ impl<'a> Lineage<'a> {
     /// What the config changes for generations that are finished.
     pub fn changes(&self) -> Vec<String> {
         match self.file.configs.last() {
-            Some(last) if 0 < self.finished() => last.differences(&ConfigEntry::new(last.from, &self.config)),
+            Some(last) if 0 < self.settled() => last.differences(&ConfigEntry::new(last.from, &self.config)),
             _ => Vec::new(),
         }
     }
@@ -222,28 +283,42 @@ impl<'a> Lineage<'a> {
     /// A snapshot that is missing or was edited.
     pub fn config_of(&self, generation: u32) -> Result<LoadedConfig, StageError> {
         match self.file.config_of(generation) {
-            Some(entry) if 0 < self.finished() && !entry.differences(&entry.of(&self.config)).is_empty() => {
+            Some(entry) if 0 < self.settled() && !entry.differences(&entry.of(&self.config)).is_empty() => {
                 snapshot::load(self.registry.folder(), &self.config.name, entry)
             }
             _ => Ok(self.config.clone()),
         }
     }
 
-    /// Records the config, or refuses it; finished generations keep theirs.
+    /// Records the config, or refuses it; finished generations keep theirs. Returns what the generation that has begun loses by
+    /// it.
     ///
     /// # Errors
     ///
-    /// A change that finished generations forbid, or a system error.
-    pub fn take_config(&mut self, change: Change) -> Result<(), StageError> {
-        let finished = self.finished();
+    /// A change that finished generations forbid, datasets that are not the run's to replace, or a system error.
+    pub fn take_config(&mut self, change: Change) -> Result<Option<Loss>, StageError> {
+        let settled = self.settled();
+        let recorded = self.file.config_of(settled + 1).cloned();
+        self.record_config(change)?;
+        let taken = self.file.config_of(settled + 1);
+        match recorded {
+            Some(recorded) if taken.is_some_and(|taken| !recorded.differences(taken).is_empty()) => {
+                self.superseded(&recorded)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn record_config(&mut self, change: Change) -> Result<(), StageError> {
+        let settled = self.settled();
         let ours = ConfigEntry::new(1, &self.config);
-        if finished == 0 {
+        if settled == 0 {
             if !self.keeps_record() || 1 < self.file.configs.len() {
                 self.file.configs = vec![ours];
                 self.file.generations.clear();
             }
         } else if self.file.configs.last().is_none_or(|last| !last.differences(&ours).is_empty()) {
-            self.change_config(change, finished + 1)?;
+            self.change_config(change, settled + 1)?;
         }
         let run = &self.config.config.run;
         for entry in &mut self.file.configs {

@@ -12,11 +12,8 @@ use std::time::{Duration, UNIX_EPOCH};
 /// Its name in a registry's folder.
 const RUN_LOG_NAME: &str = "run.log";
 
-/// The name of the record of the last call of the pipeline, beside it.
-pub const RUN_RECORD_NAME: &str = "run.json";
-
 /// Longer files are not read: this is enough for many years.
-const SIZE_MAX: u64 = 256 << 20;
+pub(super) const SIZE_MAX: u64 = 256 << 20;
 
 /// How a call of a stage ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,29 +88,6 @@ pub fn read_calls(registry: &Path) -> Result<Vec<CallRecord>, ArtifactError> {
 /// The versions that calls made, with their generations.
 pub fn versions_made(calls: &[CallRecord]) -> BTreeSet<(u32, String)> {
     calls.iter().filter_map(|call| Some((call.generation?, call.id.clone()?))).collect()
-}
-
-/// What readers take from the record of the last call of the pipeline.
-#[derive(Clone, Debug, Deserialize)]
-pub struct LastCall {
-    /// When it began and when it ended or was last at work, as text.
-    pub began: String,
-    /// See `began`.
-    pub ended: String,
-    /// How it ended, or that it is at work.
-    pub outcome: String,
-    /// Its exit code; `None` while it is at work, or after it was killed.
-    pub code: Option<u8>,
-}
-
-impl LastCall {
-    /// That of a registry. A side file: one that is damaged says nothing, and the next call of the pipeline replaces it.
-    pub fn read(registry: &Path) -> Result<Option<Self>, ArtifactError> {
-        match read_bounded(&registry.join(RUN_RECORD_NAME), SIZE_MAX) {
-            Err(ArtifactError::Missing { .. }) => Ok(None),
-            other => Ok(serde_json::from_slice(&other?).ok()),
-        }
-    }
 }
 
 /// The calls that did work, by generation; of a generation that was made again, those of its last try.

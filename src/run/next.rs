@@ -2,12 +2,12 @@
 
 use super::folders::{DatasetFolder, GENERATIONS_MAX, generation_folder};
 use super::lineage::{Change, GenerationEntry, Lineage, Player};
-use super::restart::Loss;
+use super::loss::Loss;
 use super::standings::standings;
-use super::state::{State, run_steps};
+use super::state::{DatasetState, StageState, State, run_steps};
 use super::tasks::GenerationTasks;
 use crate::artifact::publish::exists;
-use crate::artifact::{Verdict, VersionId};
+use crate::artifact::{ArtifactError, Verdict, VersionId};
 use crate::pipeline::StageError;
 
 /// The generations that one call of `renma run` makes.
@@ -45,8 +45,6 @@ pub struct Next {
     pub tasks: GenerationTasks,
     /// The model that plays its games, and that its candidate challenges.
     pub champion: String,
-    /// Whether results of other inputs may be replaced: no generation is finished, or another config made them.
-    pub replace: bool,
     /// The number of finished generations that gc keeps; 0: all.
     pub keep: u32,
     /// The verdict of the last finished generation, if there is one.
@@ -74,15 +72,19 @@ impl Lineage<'_> {
         generations: Generations,
         announce: impl Fn(&Loss),
     ) -> Result<Next, StageError> {
+        self.check_record(change)?;
         let begun = self.begun_before(change)?;
         if let Some(from) = self.restart_from(change) {
             let loss = self.loss(from)?;
-            loss.iter().for_each(announce);
+            loss.iter().for_each(&announce);
             self.restart(from, loss)?;
         }
-        self.take_config(change)?;
+        if let Some(loss) = self.take_config(change)? {
+            announce(&loss);
+            self.remove_superseded(&loss)?;
+        }
         self.write()?;
-        let next = self.coming()?;
+        let next = self.coming(None)?;
         let last = self.last(generations, begun, next);
         if next <= last && self.file.player_of(next).is_none() {
             let player = self.player(next)?;
@@ -103,18 +105,46 @@ impl Lineage<'_> {
         change: Change,
         generations: Generations,
     ) -> Result<(Next, Option<Loss>), StageError> {
+        self.check_record(change)?;
         let begun = self.begun_before(change)?;
         let restart = self.restart_from(change);
         let loss = restart.map(|from| self.loss(from)).transpose()?.flatten();
         if let Some(from) = restart {
             self.forget(from, loss.as_ref());
         }
-        self.take_config(change)?;
+        let superseded = self.take_config(change)?;
         let next = match restart {
             Some(from) => from.min(self.finished() + 1),
-            None => self.coming()?,
+            None => self.coming(superseded.as_ref())?,
         };
-        Ok((self.next(next, self.last(generations, begun, next))?, loss))
+        Ok((self.next(next, self.last(generations, begun, next))?, loss.or(superseded)))
+    }
+
+    /// Refuses a registry with versions or promotions and no record of how they came about, unless all of it is to be made again.
+    fn check_record(&self, change: Change) -> Result<(), StageError> {
+        self.check_promotions()?;
+        if !self.file.configs.is_empty() || self.restart_from(change) == Some(1) {
+            return Ok(());
+        }
+        let folder = self.registry.folder();
+        let ids: Vec<VersionId> = self.versions.documents.iter().map(|document| document.id).collect();
+        let mut found = match ids[..] {
+            [] => Vec::new(),
+            [id] => vec![id.to_string()],
+            [first, .., last] => vec![format!("{first} to {last}")],
+        };
+        for name in ["champion.json", "closed.json"] {
+            found.extend(exists(&folder.join(name))?.then(|| name.to_owned()));
+        }
+        if found.is_empty() {
+            return Ok(());
+        }
+        let reason = format!(
+            "it has {} and no lineage.json, which says how they were made\n\
+             restore lineage.json, or begin another run with a config of another name; --restart 1 removes what this run made",
+            found.join(" and ")
+        );
+        Err(ArtifactError::conflict(folder, reason).into())
     }
 
     /// The generations that a restart makes again, if they are not named: those that had begun; 0 without a restart.
@@ -143,12 +173,15 @@ impl Lineage<'_> {
         last.min(GENERATIONS_MAX)
     }
 
-    /// The next generation, unless a finished stage was made from other inputs.
-    fn coming(&self) -> Result<u32, StageError> {
+    /// The next generation, unless what is there was made from other inputs than the record says; of the generation that has begun,
+    /// what a changed config has `superseded` does not count.
+    fn coming(&self, superseded: Option<&Loss>) -> Result<u32, StageError> {
         let steps = run_steps(self)?;
-        let finished = self.finished();
-        let stale = steps.stages.iter().find(|state| state.state == State::Stale && state.generation <= finished);
-        if let Some(state) = stale {
+        let settled = self.settled();
+        // A stage without a step waits for those before it.
+        let is_stale =
+            |state: &&StageState| state.generation <= settled && state.state == State::Stale && state.step.is_some();
+        if let Some(state) = steps.stages.iter().find(is_stale) {
             let (stage, generation) = (state.stage, state.generation);
             return Err(StageError::Setting(format!(
                 "cannot continue run {}: {stage} of finished generation {generation} was made from other inputs: {}\n--restart {generation} removes it and all later generations",
@@ -156,12 +189,15 @@ impl Lineage<'_> {
                 state.because.as_deref().unwrap_or("which ones is not known")
             )));
         }
-        Ok(steps.next)
+        let is_other = |state: &&StageState| state.dataset == DatasetState::Other;
+        match steps.stages.iter().find(is_other).filter(|_| superseded.is_none()) {
+            Some(state) => Err(self.other_origin(state)),
+            None => Ok(steps.next),
+        }
     }
 
     /// What a generation needs.
     fn next(&self, generation: u32, last: u32) -> Result<Next, StageError> {
-        let from = self.file.config_of(generation).map_or(1, |entry| entry.from);
         let finished = self.finished();
         let verdict = self.verdict(finished).map(|file| file.verdict);
         let closed = self.closed.generations.iter().find(|line| line.generation == finished);
@@ -170,7 +206,6 @@ impl Lineage<'_> {
             last,
             tasks: self.tasks(generation)?,
             champion: self.player(generation)?.name,
-            replace: finished == 0 || from == generation,
             keep: self.config.config.run.keep_generations,
             verdict: verdict.or_else(|| closed.and_then(|line| line.verdict)),
             veteran: self.veteran(finished)?,
@@ -183,7 +218,7 @@ impl Lineage<'_> {
         if finished == 0 || !finished.is_multiple_of(DRIFT_GENERATIONS) || exists(&folder.join("verdict.json"))? {
             return Ok(None);
         }
-        let standings = standings(self.datasets)?;
+        let standings = standings(&self.gates, self.datasets, &self.versions)?;
         let elo = |player: &Player| {
             let standing = standings.iter().find(|standing| standing.content == player.content);
             standing.map(|standing| standing.rating.elo)

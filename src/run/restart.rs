@@ -1,36 +1,19 @@
 //! Restart: everything of a run from a generation on is removed, after it has been announced.
 
+use super::config_entry::ConfigEntry;
 use super::folders::{DatasetFolder, generation_folder, generation_of, generations};
 use super::gc::{check_idle, closed_text};
 use super::lineage::Lineage;
-use super::log::{calls_by_generation, read_calls, versions_made};
+use super::log::{read_calls, versions_made};
+use super::loss::Loss;
+use super::snapshot;
+use super::state::{DatasetState, RunSteps, StageState, run_steps};
 use crate::artifact::publish::{check_removable, remove_folder};
-use crate::artifact::{ChampionFile, ClosedFile, ContentHash, FolderLock, Manifest};
+use crate::artifact::{ContentHash, FolderLock};
 use crate::pipeline::StageError;
 use crate::pipeline::stage::Stage;
-use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-
-/// What a restart removes.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Loss {
-    /// The first generation removed.
-    pub from: u32,
-    /// The last generation removed.
-    pub to: u32,
-    /// Games of self-play.
-    pub games: u64,
-    /// Games of gates.
-    pub gate_games: u64,
-    /// Versions of the registry.
-    pub versions: u64,
-    /// The time they took, as far as the run's log knows.
-    pub cpu_hours: f64,
-    /// The folders.
-    #[serde(skip)]
-    folders: Vec<PathBuf>,
-}
 
 impl Lineage<'_> {
     /// What a restart from a generation would remove; `None` if there is nothing.
@@ -46,38 +29,83 @@ impl Lineage<'_> {
             let reason = format!("--restart {from}: {closed}, and what a restart there needs is gone");
             return Err(StageError::Setting(format!("{reason}\nrestart from generation {first} or later")));
         }
-        let mut loss = Loss { from, to: 0, games: 0, gate_games: 0, versions: 0, cpu_hours: 0.0, folders: Vec::new() };
+        let mut loss = Loss { from, ..Loss::default() };
         let mut played = BTreeMap::new();
         for kind in DatasetFolder::all() {
             for generation in generations(self.datasets, kind)?.into_iter().filter(|generation| from <= *generation) {
-                let folder = generation_folder(self.datasets, kind, generation);
-                if let Some(Manifest { done, content, .. }) = Manifest::find_any(&folder)? {
-                    match kind {
-                        DatasetFolder::Stage(Stage::Generate) => {
-                            loss.games += done;
-                            played.insert(generation, content);
-                        }
-                        DatasetFolder::Stage(Stage::Gate) | DatasetFolder::Drift => loss.gate_games += 2 * done,
-                        DatasetFolder::Stage(_) => {}
-                    }
+                let content = loss.add(kind, generation, generation_folder(self.datasets, kind, generation))?;
+                if kind == DatasetFolder::Stage(Stage::Generate) {
+                    played.extend(content.map(|content| (generation, content)));
                 }
-                loss.to = loss.to.max(generation);
-                loss.folders.push(folder);
             }
         }
         let calls = read_calls(self.registry.folder())?;
         let logged = versions_made(&calls);
-        let documents = self.registry.documents()?.into_iter();
-        let made = documents
-            .filter(|document| generation_of(document, &played, &logged).is_some_and(|generation| from <= generation));
+        let made =
+            self.versions.documents.iter().filter(|document| {
+                generation_of(document, &played, &logged).is_some_and(|generation| from <= generation)
+            });
         let versions: Vec<PathBuf> = made.map(|document| self.registry.folder_of(document.id)).collect();
         loss.versions = versions.len() as u64;
         // Before the games, by which they are known.
         loss.folders.splice(0..0, versions);
-        let calls = calls_by_generation(&calls);
-        let lost = calls.range(from..).flat_map(|(_, calls)| calls);
-        loss.cpu_hours = lost.map(|call| call.cpu_seconds).sum::<f64>() / 3600.0;
+        loss.add_time(&calls, from);
         Ok((!loss.folders.is_empty()).then_some(loss))
+    }
+
+    /// What a changed config makes way for: what the generation that has begun and is not finished has made with the `recorded`
+    /// config and not with this one; `None` if there is nothing.
+    ///
+    /// # Errors
+    ///
+    /// Datasets of the generation that were not made as recorded, which are not the run's to remove.
+    pub(super) fn superseded(&self, recorded: &ConfigEntry) -> Result<Option<Loss>, StageError> {
+        let generation = self.settled() + 1;
+        let of_generation = |steps: RunSteps| -> Vec<StageState> {
+            steps.stages.into_iter().filter(|state| state.generation == generation).collect()
+        };
+        let ours = of_generation(run_steps(self)?);
+        let is_at_stake = |state: &StageState| matches!(state.dataset, DatasetState::Other | DatasetState::Unknown);
+        if !ours.iter().any(is_at_stake) {
+            return Ok(None);
+        }
+        let mut before = self.clone();
+        before.config = snapshot::load(self.registry.folder(), &self.config.name, recorded)?;
+        before.file.configs = vec![recorded.clone()];
+        let theirs = of_generation(run_steps(&before)?);
+        let mut loss = Loss { from: generation, ..Loss::default() };
+        for (ours, theirs) in ours.iter().zip(&theirs).filter(|(ours, _)| is_at_stake(ours)) {
+            if !theirs.is_as_recorded(recorded) {
+                return Err(self.other_origin(theirs));
+            }
+            let kind = DatasetFolder::Stage(ours.stage);
+            loss.add(kind, generation, generation_folder(self.datasets, kind, generation))?;
+        }
+        loss.add_time(&read_calls(self.registry.folder())?, generation);
+        Ok(Some(loss))
+    }
+
+    /// Removes what a changed config makes way for, the latest first, so that what is left is always as recorded.
+    pub(super) fn remove_superseded(&self, loss: &Loss) -> Result<(), StageError> {
+        check_idle(self.registry, self.datasets)?;
+        loss.folders.iter().try_for_each(|folder| check_removable(folder))?;
+        Ok(loss.folders.iter().rev().try_for_each(|folder| remove_folder(folder))?)
+    }
+
+    /// The error that a dataset among those of the run is not what its record asks for.
+    pub(super) fn other_origin(&self, state: &StageState) -> StageError {
+        let (run, generation) = (&self.config.name, state.generation);
+        let folder = generation_folder(self.datasets, state.stage, generation);
+        let because = match (state.dataset, &state.because) {
+            (DatasetState::Unknown, _) => "nobody can tell what it was made from",
+            (_, Some(because)) => because.as_str(),
+            _ => "it is of another recipe",
+        };
+        StageError::Setting(format!(
+            "cannot continue run {run}: {} was not made as its record asks: {because}\n\
+             move it away to keep it, or restore what made it; --restart {generation} removes it and everything after it",
+            folder.display()
+        ))
     }
 
     /// Removes everything from a generation on, which is this loss: first from the records, so that nothing names what no longer
@@ -90,8 +118,7 @@ impl Lineage<'_> {
         check_idle(self.registry, self.datasets)?;
         let _lock = FolderLock::take(self.registry.folder())?;
         // It may have been promoted or collected by hand since the run was read.
-        self.champions = ChampionFile::read(self.registry.folder())?;
-        self.closed = ClosedFile::read(self.registry.folder())?;
+        self.read_again()?;
         if from <= self.closed.generation {
             self.loss(from)?;
         }
@@ -132,5 +159,6 @@ impl Lineage<'_> {
         });
         self.champions.acted.retain(|gate| !gone.contains(gate));
         self.gates.retain(|gate| gate.generation < from);
+        self.find_finished();
     }
 }

@@ -4,7 +4,7 @@ use super::config_entry::{BOOK, ConfigEntry, FEATURES};
 use super::folders::{generations_in, in_generation};
 use crate::artifact::ArtifactError;
 use crate::artifact::model::features_file::features_text;
-use crate::artifact::publish::{exists, publish_bytes, read_bounded, remove_file, remove_folder};
+use crate::artifact::publish::{entries_in, exists, publish_bytes, read_bounded, remove_file, remove_folder};
 use crate::config::{LoadedConfig, load_config, tables_text};
 use crate::pipeline::StageError;
 use std::path::{Path, PathBuf};
@@ -59,6 +59,21 @@ pub fn load(registry: &Path, run: &str, entry: &ConfigEntry) -> Result<LoadedCon
         return Err(ArtifactError::damaged(&path, reason).into());
     }
     Ok(loaded)
+}
+
+/// The newest snapshot in a registry, with its path; `None` if there is none.
+///
+/// # Errors
+///
+/// A snapshot that cannot be read, or a system error.
+pub fn latest(registry: &Path) -> Result<Option<(PathBuf, LoadedConfig)>, StageError> {
+    let configs = registry.join(CONFIG);
+    let Some(from) = generations_in(&configs)?.pop() else { return Ok(None) };
+    let entries = entries_in(&in_generation(&configs, from))?.into_iter();
+    let mut files = entries.filter(|entry| entry.name != FEATURES && entry.path.extension() == Some("toml".as_ref()));
+    let Some(entry) = files.next() else { return Ok(None) };
+    let config = load_config(&entry.path).map_err(|error| StageError::Setting(error.to_string()))?;
+    Ok(Some((entry.path, config)))
 }
 
 fn put(path: &Path, bytes: &[u8]) -> Result<(), ArtifactError> {

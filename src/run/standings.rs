@@ -1,11 +1,10 @@
-//! The ladder of a run: Elo of all versions and built-ins that played in its gates and drift matches.
+//! The ladder of a run: Elo of all versions and built-ins that met in matches whose verdicts lie among its datasets.
 
-use super::folders::{DatasetFolder, matches};
-use crate::artifact::{ArtifactError, Builtin, ContentHash, ModelName};
-use crate::pipeline::stage::Stage;
+use super::folders::{RunGate, other_verdicts};
+use crate::artifact::{ArtifactError, Builtin, ContentHash, ModelName, ModelReference, VerdictFile, Versions};
 use crate::statistics::ladder::{Match, Rating, ladder};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// A player of the ladder.
@@ -28,24 +27,33 @@ impl Standing {
     }
 }
 
-/// The ladder of all finished gates and drift matches, best first. Square weights have 0 Elo; without them, the first gate's baseline.
+/// The ladder of a run, best first: of all its finished gates, and of every other match of two of its models whose verdict lies
+/// among its datasets. Square weights have 0 Elo; without them, the first gate's baseline.
 ///
 /// # Errors
 ///
-/// A damaged gate.
-pub fn standings(datasets: &Path) -> Result<Vec<Standing>, ArtifactError> {
-    let mut gates = matches(datasets, Stage::Gate)?;
-    gates.extend(matches(datasets, DatasetFolder::Drift)?);
-    let Some(first) = gates.first() else { return Ok(Vec::new()) };
-    let players = || gates.iter().flat_map(|gate| [&gate.verdict.baseline, &gate.verdict.candidate]);
+/// A damaged match.
+pub fn standings(gates: &[RunGate], datasets: &Path, versions: &Versions) -> Result<Vec<Standing>, ArtifactError> {
+    let players_of = |verdict: &VerdictFile| [verdict.baseline.clone(), verdict.candidate.clone()];
+    let mut played: Vec<VerdictFile> = gates.iter().map(|gate| gate.verdict.clone()).collect();
+    let known: BTreeSet<ContentHash> = played.iter().flat_map(players_of).map(|player| player.content).collect();
+    let is_of_run = |player: ModelReference| {
+        matches!(player.id, ModelName::Builtin(_))
+            || known.contains(&player.content)
+            || versions.with_content(player.content).is_some()
+    };
+    let others = other_verdicts(datasets)?.into_iter();
+    played.extend(others.filter(|verdict| players_of(verdict).into_iter().all(is_of_run)));
+    let Some(first) = played.first() else { return Ok(Vec::new()) };
+    let players = || played.iter().flat_map(|verdict| [&verdict.baseline, &verdict.candidate]);
     let anchor = players().find(|player| player.id == ModelName::Builtin(Builtin::SquareWeights));
-    let anchor = anchor.unwrap_or(&first.verdict.baseline).content;
-    let matches: Vec<Match<ContentHash>> = gates
+    let anchor = anchor.unwrap_or(&first.baseline).content;
+    let matches: Vec<Match<ContentHash>> = played
         .iter()
-        .map(|gate| Match {
-            first: gate.verdict.candidate.content,
-            second: gate.verdict.baseline.content,
-            pairs: gate.verdict.score.pairs,
+        .map(|verdict| Match {
+            first: verdict.candidate.content,
+            second: verdict.baseline.content,
+            pairs: verdict.score.pairs,
         })
         .collect();
     // Of several names the first stays.

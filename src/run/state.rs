@@ -1,13 +1,13 @@
 //! The state of every stage of a run, from the step ids that the stages compute.
 
 use super::config_entry::ConfigEntry;
-use super::folders::{generation_folder, recipe_of};
-use super::lineage::{Lineage, Player};
+use super::folders::{generation_folder, recipe_of, recipe_of_parts};
+use super::lineage::Lineage;
 use super::tasks::GenerationTasks;
 use crate::artifact::dataset::folder::part_indices;
-use crate::artifact::model::reference::load_model;
+use crate::artifact::model::reference::find_model;
 use crate::artifact::{
-    ArtifactError, ContentHash, Dataset, DatasetKind, FolderLock, LoadedModel, Manifest, ModelDocument, Step,
+    ArtifactError, ContentHash, Dataset, DatasetKind, FolderLock, KnownModel, Manifest, ModelDocument, Step,
 };
 use crate::pipeline::StageError;
 use crate::pipeline::fit_mpc;
@@ -17,7 +17,9 @@ use crate::pipeline::stage::Stage;
 use crate::pipeline::stage_task::StageTask;
 use crate::pipeline::train;
 use serde::Serialize;
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The state of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -71,6 +73,33 @@ pub struct StageState {
     pub step: Option<ContentHash>,
     /// The version that it made.
     pub version: Option<String>,
+    /// What is in the folder of its dataset.
+    #[serde(skip)]
+    pub dataset: DatasetState,
+}
+
+/// What is in the folder of a stage's dataset.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DatasetState {
+    /// Nothing, or the stage makes none.
+    #[default]
+    Nothing,
+    /// What the stage was asked for, or a part of it.
+    Asked,
+    /// Something that was made from other inputs, or more than the stage was asked for.
+    Other,
+    /// Something of which nobody can tell before the stages before it are done.
+    Unknown,
+}
+
+impl DatasetState {
+    const fn of(is_there: bool, is_asked: bool) -> Self {
+        match (is_there, is_asked) {
+            (false, _) => Self::Nothing,
+            (true, true) => Self::Asked,
+            (true, false) => Self::Other,
+        }
+    }
 }
 
 /// The stages of a run.
@@ -87,12 +116,21 @@ pub struct RunSteps {
 /// The state of a stage, and what it passes on once it is done.
 type Found<T> = (StageState, Option<T>);
 
+/// What the walk over the generations has read so far.
+#[derive(Default)]
+struct Seen {
+    stages: Vec<StageState>,
+    /// The contents of self-play, by folder.
+    contents: BTreeMap<PathBuf, ContentHash>,
+    /// Players that are not versions of the registry, by name.
+    players: BTreeMap<String, KnownModel>,
+}
+
 /// The stages of a generation, one after another.
 struct Walk<'a> {
     lineage: &'a Lineage<'a>,
-    documents: &'a [ModelDocument],
     tasks: GenerationTasks,
-    stages: &'a mut Vec<StageState>,
+    seen: &'a mut Seen,
     /// Why the next stage has no inputs.
     blocked: Option<String>,
 }
@@ -107,41 +145,62 @@ pub fn run_steps(lineage: &Lineage<'_>) -> Result<RunSteps, StageError> {
     let first = closed + 1;
     let begun = lineage.begun()?;
     let last = begun.max(lineage.config.config.run.generations.min(begun.max(closed) + 1));
-    let documents = lineage.registry.documents()?;
-    let (mut stages, mut next) = (Vec::new(), first);
+    let (mut seen, mut next) = (Seen::default(), first);
     for generation in first..=last {
-        let done = if generation <= finished && !can_be_computed(lineage, generation)? {
-            stages.extend(recorded(lineage, &documents, generation));
+        let done = if generation <= finished && !seen.can_be_computed(lineage, generation)? {
+            seen.stages.extend(recorded(lineage, generation));
             true
         } else {
             let blocked = (next < generation).then(|| format!("generation {} is not done", generation - 1));
             let tasks = lineage.tasks(generation)?;
-            let walk = Walk { lineage, documents: &documents, tasks, stages: &mut stages, blocked };
+            let is_done = Walk { lineage, tasks, seen: &mut seen, blocked }.generation()?;
             let awaits = lineage.verdict(generation).is_some_and(|verdict| lineage.awaits_promotion(verdict));
-            walk.generation()? && (generation <= finished || !awaits)
+            is_done && (generation <= finished || !awaits)
         };
         if done && next == generation {
             next += 1;
         }
     }
-    Ok(RunSteps { stages, first, next })
+    Ok(RunSteps { stages: seen.stages, first, next })
 }
 
-/// Whether this program makes a generation's steps: it has the algorithms and the player that made it.
-fn can_be_computed(lineage: &Lineage<'_>, generation: u32) -> Result<bool, StageError> {
-    let entry = lineage.file.config_of(generation);
-    let player = lineage.player(generation)?;
-    let loaded = load_model(&player.name, lineage.registry.folder())?;
-    // A built-in model may differ between releases.
-    Ok(entry.is_none_or(ConfigEntry::has_algorithms_of_today) && loaded.content == player.content)
+impl Seen {
+    /// A player of the run.
+    fn player(&mut self, lineage: &Lineage<'_>, name: &str) -> Result<KnownModel, ArtifactError> {
+        let version = name.parse().ok().and_then(|id| lineage.versions.with_id(id));
+        if let Some(known) = version.as_ref().or(self.players.get(name)) {
+            return Ok(known.clone());
+        }
+        let known = find_model(name, lineage.registry.folder())?;
+        self.players.insert(name.to_owned(), known.clone());
+        Ok(known)
+    }
+
+    /// Whether this program makes a generation's steps: it has the algorithms and the player that made it.
+    fn can_be_computed(&mut self, lineage: &Lineage<'_>, generation: u32) -> Result<bool, StageError> {
+        let entry = lineage.file.config_of(generation);
+        let player = lineage.player(generation)?;
+        let known = self.player(lineage, &player.name)?;
+        // A built-in model may differ between releases.
+        Ok(entry.is_none_or(ConfigEntry::has_algorithms_of_today) && known.content == player.content)
+    }
+
+    /// The content of a dataset of self-play.
+    fn content(&mut self, folder: &Path) -> Result<ContentHash, ArtifactError> {
+        if let Some(content) = self.contents.get(folder) {
+            return Ok(*content);
+        }
+        let content = Dataset::open(folder)?.manifest().content;
+        self.contents.insert(folder.to_owned(), content);
+        Ok(content)
+    }
 }
 
 /// The stages of a finished generation whose steps this program can no longer compute, by their recorded ids.
-fn recorded(lineage: &Lineage<'_>, documents: &[ModelDocument], generation: u32) -> [StageState; 4] {
-    let verdict = lineage.verdict(generation);
-    let of_content = |content| documents.iter().find(|document| document.content == content);
-    let candidate = verdict.and_then(|verdict| of_content(verdict.candidate.content));
-    let draft = candidate.and_then(|candidate| of_content(candidate.origin.parent.as_ref()?.content));
+fn recorded(lineage: &Lineage<'_>, generation: u32) -> [StageState; 4] {
+    let (verdict, versions) = (lineage.verdict(generation), &lineage.versions);
+    let candidate = verdict.and_then(|verdict| versions.with_content(verdict.candidate.content));
+    let draft = candidate.and_then(|candidate| versions.with_content(candidate.origin.parent.as_ref()?.content));
     Stage::ALL.map(|stage| {
         let made = match stage {
             Stage::Train => draft,
@@ -158,8 +217,29 @@ fn recorded(lineage: &Lineage<'_>, documents: &[ModelDocument], generation: u32)
 }
 
 impl StageState {
+    /// Whether what is in the folder of its dataset was made with this config. With algorithms of the past only these may differ.
+    pub(super) fn is_as_recorded(&self, entry: &ConfigEntry) -> bool {
+        let only_algorithm = |because: &String| because.starts_with("algorithm is") || because == "another algorithm";
+        match self.dataset {
+            DatasetState::Nothing | DatasetState::Asked => true,
+            DatasetState::Other => {
+                !entry.has_algorithms_of_today() && self.because.as_ref().is_some_and(only_algorithm)
+            }
+            DatasetState::Unknown => false,
+        }
+    }
+
     const fn new(generation: u32, stage: Stage, state: State, because: Option<String>) -> Self {
-        Self { generation, stage, state, because, parts: None, step: None, version: None }
+        Self {
+            generation,
+            stage,
+            state,
+            because,
+            parts: None,
+            step: None,
+            version: None,
+            dataset: DatasetState::Nothing,
+        }
     }
 }
 
@@ -167,14 +247,15 @@ impl Walk<'_> {
     /// The four stages of the generation; whether all are done. Its player is known once the previous one is done.
     fn generation(mut self) -> Result<bool, StageError> {
         let champion = match self.blocked {
-            None => Some(self.load(&self.lineage.player(self.tasks.generation)?)?),
+            None => Some(self.player()?),
             Some(_) => None,
         };
         let champion = champion.as_ref();
         let dataset = self.stage(Stage::Generate, champion, Self::generate)?;
         let draft = self.stage(Stage::Train, dataset.and(champion), Self::train)?;
         let candidate = self.stage(Stage::FitMpc, draft.as_ref(), Self::fit_mpc)?;
-        let verdict = self.stage(Stage::Gate, candidate.as_ref().zip(champion), Self::gate)?;
+        let players = candidate.as_ref().zip(champion).map(|(candidate, champion)| Players { candidate, champion });
+        let verdict = self.stage(Stage::Gate, players, Self::gate)?;
         Ok(verdict.is_some())
     }
 
@@ -183,14 +264,19 @@ impl Walk<'_> {
         &mut self,
         stage: Stage,
         inputs: Option<I>,
-        find: impl FnOnce(&Self, I) -> Result<Found<T>, ArtifactError>,
+        find: impl FnOnce(&mut Self, I) -> Result<Found<T>, ArtifactError>,
     ) -> Result<Option<T>, ArtifactError> {
         let generation = self.tasks.generation;
         let Some(inputs) = inputs else {
-            let has_result =
-                if stage.makes_versions() { self.latest(stage).is_some() } else { self.manifest(stage)?.is_some() };
+            let is_there = match stage.dataset() {
+                Some(_) => recipe_of(&self.folder(stage))?.is_some(),
+                None => false,
+            };
+            let has_result = if stage.makes_versions() { self.latest(stage).is_some() } else { is_there };
             let state = if has_result { State::Stale } else { State::Missing };
-            self.stages.push(StageState::new(generation, stage, state, self.blocked.clone()));
+            let dataset = if is_there { DatasetState::Unknown } else { DatasetState::Nothing };
+            let state = StageState { dataset, ..StageState::new(generation, stage, state, self.blocked.clone()) };
+            self.seen.stages.push(state);
             return Ok(None);
         };
         let (mut state, made) = find(self, inputs)?;
@@ -203,23 +289,23 @@ impl Walk<'_> {
         if state.state != State::Done && FolderLock::is_held(&folder, stage.lock())? {
             state.state = State::Running;
         }
-        self.stages.push(state);
+        self.seen.stages.push(state);
         Ok(made)
     }
 
-    fn load(&self, player: &Player) -> Result<LoadedModel, ArtifactError> {
-        let registry = self.lineage.registry.folder();
-        let loaded = load_model(&player.name, registry)?;
-        if loaded.content != player.content {
-            let (found, known) = (loaded.content.short(), player.content.short());
+    fn player(&mut self) -> Result<KnownModel, ArtifactError> {
+        let player = self.lineage.player(self.tasks.generation)?;
+        let known = self.seen.player(self.lineage, &player.name)?;
+        if known.content != player.content {
+            let (found, expected) = (known.content.short(), player.content.short());
             let reason = format!(
-                "{} is model {found} now, and generation {generation} began with {known}\nmake it again with --restart {generation}",
+                "{} is model {found} now, and generation {generation} began with {expected}\nmake it again with --restart {generation}",
                 player.name,
                 generation = self.tasks.generation
             );
-            return Err(ArtifactError::unfit(&registry.join("lineage.json"), reason));
+            return Err(ArtifactError::unfit(&self.lineage.registry.folder().join("lineage.json"), reason));
         }
-        Ok(loaded)
+        Ok(known)
     }
 
     fn folder(&self, stage: Stage) -> PathBuf {
@@ -230,34 +316,40 @@ impl Walk<'_> {
         stage.dataset().map_or(Ok(None), |kind| Manifest::find(&self.folder(stage), kind))
     }
 
-    fn generate(&self, model: &LoadedModel) -> Result<Found<()>, ArtifactError> {
+    fn generate(&mut self, model: &KnownModel) -> Result<Found<()>, ArtifactError> {
         let task = self.tasks.generate(model);
-        let (step, made_by) = (generate::recipe::step(&task), generate::recipe::recipe(&task).hash);
+        let (step, asked) = (generate::recipe::step(&task), generate::recipe::recipe(&task).hash);
         let (games, manifest) = (task.config.games, self.manifest(Stage::Generate)?);
-        let because = match (&manifest, recipe_of(task.output)?) {
-            (Some(manifest), Some(recipe)) if recipe != made_by => {
+        let recipe = found_recipe(task.output, manifest.as_ref())?;
+        let because = match (&manifest, recipe) {
+            (Some(manifest), Some(recipe)) if recipe != asked => {
                 let mut settings = manifest.settings(Stage::Generate.facts().config_table);
                 settings.iter_mut().filter(|(name, _)| name == "player").for_each(|(name, _)| *name = "model".into());
                 Some(step.difference(&settings))
             }
-            (None, Some(recipe)) if recipe != made_by => Some("its parts are of another recipe".into()),
+            (None, Some(recipe)) if recipe != asked => Some("its parts are of another recipe".into()),
             (Some(manifest), _) if manifest.done != games => {
                 Some(format!("generate.games is {} there and {games} here", manifest.done))
             }
             _ => None,
         };
+        if let Some(manifest) = &manifest {
+            self.seen.contents.insert(task.output.to_owned(), manifest.content);
+        }
+        let is_more = manifest.as_ref().is_some_and(|manifest| games < manifest.done);
+        let dataset = DatasetState::of(recipe.is_some(), recipe == Some(asked) && !is_more);
         let (mut state, made) = self.found(Stage::Generate, &step, because, manifest.map(drop));
         if state.state == State::Missing {
             state.parts = Self::parts(&StageTask::Generate(task))?;
         }
-        Ok((state, made))
+        Ok((StageState { dataset, ..state }, made))
     }
 
-    fn train(&self, parent: &LoadedModel) -> Result<Found<LoadedModel>, ArtifactError> {
+    fn train(&mut self, parent: &KnownModel) -> Result<Found<KnownModel>, ArtifactError> {
+        let contents = self.contents()?;
         let task = self.tasks.train(parent);
-        let datasets = task.datasets.iter().map(|folder| Dataset::open(folder)).collect::<Result<Vec<_>, _>>()?;
-        let step = train::recipe::step(&task, &datasets);
-        let (mut state, made) = self.version(Stage::Train, &step)?;
+        let step = train::recipe::step(&task, &contents);
+        let (mut state, made) = self.version(Stage::Train, &step);
         if state.state != State::Done {
             let epochs = train::run::epochs_done(&task, step.id)?;
             state.parts = epochs.map(|[done, asked]| PartCount { done, asked });
@@ -265,15 +357,18 @@ impl Walk<'_> {
         Ok((state, made))
     }
 
-    fn fit_mpc(&self, draft: &LoadedModel) -> Result<Found<LoadedModel>, ArtifactError> {
+    fn fit_mpc(&mut self, draft: &KnownModel) -> Result<Found<KnownModel>, ArtifactError> {
         let task = self.tasks.fit_mpc(draft);
-        let (mut state, made) = self.version(Stage::FitMpc, &fit_mpc::recipe::step(&task))?;
-        let has_samples = self.manifest(Stage::FitMpc)?.is_some_and(|samples| {
-            samples.recipe == fit_mpc::recipe::recipe(&task).hash && samples.done == task.config.games
-        });
+        let (mut state, made) = self.version(Stage::FitMpc, &fit_mpc::recipe::step(&task));
+        let (games, asked) = (task.config.games, fit_mpc::recipe::recipe(&task).hash);
+        let manifest = self.manifest(Stage::FitMpc)?;
+        let recipe = found_recipe(&self.folder(Stage::FitMpc), manifest.as_ref())?;
+        let done = manifest.as_ref().filter(|manifest| manifest.recipe == asked).map(|manifest| manifest.done);
+        let is_more = done.is_some_and(|done| games < done);
+        state.dataset = DatasetState::of(recipe.is_some(), recipe == Some(asked) && !is_more);
         if state.state != State::Done {
             state.parts = Self::parts(&StageTask::FitMpc(task))?;
-        } else if !has_samples {
+        } else if done != Some(games) {
             state.state = State::Missing;
             state.because = Some(format!("its samples are not in {}", self.folder(Stage::FitMpc).display()));
             return Ok((state, None));
@@ -281,28 +376,45 @@ impl Walk<'_> {
         Ok((state, made))
     }
 
-    fn gate(&self, (candidate, champion): (&LoadedModel, &LoadedModel)) -> Result<Found<()>, ArtifactError> {
-        let task = self.tasks.gate(candidate, champion);
-        let step = gate::recipe::step(&task)?;
+    fn gate(&mut self, players: Players<'_>) -> Result<Found<()>, ArtifactError> {
+        let mut contents = self.contents()?;
+        contents.sort_unstable();
+        contents.dedup();
+        let task = self.tasks.gate(players.candidate, players.champion);
+        let (asked, step) = gate::recipe::identity(&task, &contents);
         let verdict = self.lineage.verdict(self.tasks.generation);
         let mut because = None;
-        if let Some(verdict) = verdict.filter(|verdict| verdict.step != step.id) {
-            let mut settings =
-                Manifest::read(task.output, DatasetKind::Gate)?.settings(Stage::Gate.facts().config_table);
-            let avoided: Vec<String> = verdict.avoided.iter().map(ToString::to_string).collect();
-            settings
-                .push(("avoid".to_owned(), if avoided.is_empty() { "nothing".to_owned() } else { avoided.join(" ") }));
-            because = Some(step.difference(&settings));
-        }
+        let dataset = match verdict {
+            Some(verdict) if verdict.step == step.id => DatasetState::Asked,
+            Some(verdict) => {
+                let mut settings =
+                    Manifest::read(task.output, DatasetKind::Gate)?.settings(Stage::Gate.facts().config_table);
+                let avoided: Vec<String> = verdict.avoided.iter().map(ToString::to_string).collect();
+                let avoided = if avoided.is_empty() { "nothing".to_owned() } else { avoided.join(" ") };
+                settings.push(("avoid".to_owned(), avoided));
+                because = Some(step.difference(&settings));
+                DatasetState::Other
+            }
+            None => {
+                let recipe = recipe_of(task.output)?;
+                DatasetState::of(recipe.is_some(), recipe == Some(asked.hash))
+            }
+        };
         let (mut state, made) = self.found(Stage::Gate, &step, because, verdict.map(|_| ()));
         if state.state == State::Missing {
             state.parts = Self::parts(&StageTask::Gate(task))?;
         }
-        Ok((state, made))
+        Ok((StageState { dataset, ..state }, made))
+    }
+
+    /// The contents of the datasets that the generation trains on.
+    fn contents(&mut self) -> Result<Vec<ContentHash>, ArtifactError> {
+        let folders = self.tasks.datasets.iter();
+        folders.map(|folder| self.seen.content(folder)).collect()
     }
 
     /// How many parts of its dataset a stage has made, if there are any.
-    fn parts(task: &StageTask<'_>) -> Result<Option<PartCount>, ArtifactError> {
+    fn parts(task: &StageTask<'_, &KnownModel>) -> Result<Option<PartCount>, ArtifactError> {
         let Some((table, dataset)) = task.stage().tables().last().zip(task.dataset()) else { return Ok(None) };
         let parts = part_indices(dataset.folder, table)?.into_iter();
         let done = parts.filter(|&part| (part as u64) < dataset.parts).count() as u64;
@@ -310,18 +422,18 @@ impl Walk<'_> {
     }
 
     /// The newest version that a stage made in this generation.
-    fn latest(&self, stage: Stage) -> Option<&ModelDocument> {
-        let of_this = |document: &&ModelDocument| {
+    fn latest(&self, stage: Stage) -> Option<&Arc<ModelDocument>> {
+        let of_this = |document: &&Arc<ModelDocument>| {
             document.origin.stage == stage.name() && document.origin.generation() == Some(self.tasks.generation)
         };
-        self.documents.iter().rev().find(of_this)
+        self.lineage.versions.documents.iter().rev().find(of_this)
     }
 
     /// The state of a stage that makes a version, and the version.
-    fn version(&self, stage: Stage, step: &Step) -> Result<Found<LoadedModel>, ArtifactError> {
-        let made = self.lineage.registry.made_by(step.id)?;
+    fn version(&self, stage: Stage, step: &Step) -> Found<KnownModel> {
+        let made = self.lineage.versions.made_by(step.id);
         let version = made.as_ref().map(|made| made.id.to_string());
-        let latest = self.latest(stage).filter(|_| made.is_none());
+        let latest = if made.is_none() { self.latest(stage) } else { None };
         let because = latest.map(|latest| {
             let mut settings = latest.origin.settings();
             // For MPC statistics with the weights they were fitted to.
@@ -329,7 +441,7 @@ impl Walk<'_> {
             step.difference(&settings)
         });
         let (state, made) = self.found(stage, step, because, made);
-        Ok((StageState { version, ..state }, made))
+        (StageState { version, ..state }, made)
     }
 
     /// A stage that is stale for a reason, or has made something, or neither.
@@ -343,4 +455,16 @@ impl Walk<'_> {
         let made = made.filter(|_| state.state == State::Done);
         (state, made)
     }
+}
+
+/// Both sides of a gate.
+#[derive(Clone, Copy)]
+struct Players<'a> {
+    candidate: &'a KnownModel,
+    champion: &'a KnownModel,
+}
+
+/// The recipe of a dataset folder with this manifest, or without one, of its first part.
+fn found_recipe(folder: &Path, manifest: Option<&Manifest>) -> Result<Option<ContentHash>, ArtifactError> {
+    manifest.map_or_else(|| recipe_of_parts(folder), |manifest| Ok(Some(manifest.recipe)))
 }

@@ -8,13 +8,13 @@ use super::yardstick::measured;
 use crate::artifact::publish::bytes_in;
 use crate::artifact::{
     ArtifactError, DatasetKind, GenerationLine, Manifest, ModelDocument, ModelName, POSITIONS, Registry, Verdict,
-    VerdictFile,
+    VerdictFile, Versions,
 };
 use crate::config::LoadedConfig;
 use crate::pipeline::StageError;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::train::task::TrainMetrics;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// What a generation has done.
@@ -52,6 +52,9 @@ pub struct RunStatus {
     pub moved_defaults: Vec<String>,
     /// The ratings of all players of its gates, best first.
     pub ladder: Vec<Standing>,
+    /// The versions, to be measured.
+    #[serde(skip)]
+    pub versions: Option<Versions>,
 }
 
 impl RunStatus {
@@ -63,10 +66,9 @@ impl RunStatus {
     pub fn read(config: &LoadedConfig, registry: &Registry, datasets: &Path) -> Result<Self, StageError> {
         let lineage = Lineage::read(config, registry, datasets)?;
         let steps = run_steps(&lineage)?;
-        let documents = registry.documents()?;
         let champion = lineage.champions.champion().map(|promotion| promotion.id.to_string());
         let last = steps.stages.last().map_or(steps.first, |state| state.generation);
-        let lines = generation_lines(&lineage, &documents, last)?;
+        let lines = generation_lines(&lineage, last)?;
         let verdicts = lines.iter().rev().filter_map(|line| line.verdict);
         let rejected_in_a_row = verdicts.take_while(|verdict| *verdict != Verdict::Accepted).count() as u32;
         let status = |line: GenerationLine| GenerationStatus {
@@ -84,7 +86,8 @@ impl RunStatus {
             stage_states: steps.stages,
             changes: lineage.changes(),
             moved_defaults: lineage.moved_defaults.clone(),
-            ladder: standings(datasets)?,
+            ladder: standings(&lineage.gates, datasets, &lineage.versions)?,
+            versions: Some(lineage.versions),
         })
     }
 
@@ -93,9 +96,10 @@ impl RunStatus {
     /// # Errors
     ///
     /// As [`measured`]; then nothing changes.
-    pub fn measure(&mut self, registry: &Registry) -> Result<(), ArtifactError> {
+    pub fn measure(&mut self) -> Result<(), ArtifactError> {
+        let Some(versions) = &self.versions else { return Ok(()) };
         let lines = self.generations.iter().map(|status| status.line.clone()).collect();
-        for (status, line) in self.generations.iter_mut().zip(measured(lines, registry)?) {
+        for (status, line) in self.generations.iter_mut().zip(measured(lines, versions)?) {
             status.line = line;
         }
         Ok(())
@@ -107,21 +111,19 @@ impl RunStatus {
 /// # Errors
 ///
 /// A damaged document.
-pub fn generation_lines(
-    lineage: &Lineage<'_>,
-    documents: &[ModelDocument],
-    last: u32,
-) -> Result<Vec<GenerationLine>, ArtifactError> {
+pub fn generation_lines(lineage: &Lineage<'_>, last: u32) -> Result<Vec<GenerationLine>, ArtifactError> {
+    let versions = &lineage.versions;
     let mut lines = lineage.closed.generations.clone();
     for generation in lineage.closed.generation + 1..=last {
         let selfplay = generation_folder(lineage.datasets, Stage::Generate, generation);
         let manifest = Manifest::find(&selfplay, DatasetKind::Selfplay)?;
         let gate = lineage.verdict(generation);
         let candidate = gate.map(|gate| gate.candidate.id);
-        let document = documents.iter().find(|document| candidate == Some(ModelName::Version(document.id)));
+        let document = candidate.and_then(ModelName::version).and_then(|id| versions.with_id(id));
+        let document = document.and_then(|known| known.document);
         // An error on the rows that were trained on is not the held-out error that a line has room for.
-        let metrics =
-            document.and_then(|document| train_metrics(documents, document)).filter(|metrics| metrics.held_out);
+        let metrics = document.and_then(|document| train_metrics(versions, &document));
+        let metrics = metrics.filter(|metrics| metrics.held_out);
         lines.push(GenerationLine {
             generation,
             games: manifest.as_ref().map(|manifest| manifest.done),
@@ -140,12 +142,11 @@ pub fn generation_lines(
 }
 
 /// The training metrics of a version: its own, or those of the draft that it was fitted to.
-pub fn train_metrics(documents: &[ModelDocument], document: &ModelDocument) -> Option<TrainMetrics> {
+pub fn train_metrics(versions: &Versions, document: &ModelDocument) -> Option<TrainMetrics> {
     if document.origin.stage == Stage::Train.name() {
-        return serde_json::from_value(document.origin.metrics.clone()).ok();
+        return TrainMetrics::deserialize(&document.origin.metrics).ok();
     }
-    let parent = document.origin.parent.as_ref()?.content;
+    let parent = versions.with_content(document.origin.parent.as_ref()?.content)?;
     // A version is newer than its parent, so this ends even if a lineage is circular.
-    let older = documents.iter().filter(|other| other.id < document.id);
-    train_metrics(documents, older.rev().find(|other| other.content == parent)?)
+    if parent.id < document.id { train_metrics(versions, parent) } else { None }
 }

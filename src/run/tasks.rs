@@ -3,7 +3,7 @@
 
 use super::folders::generation_folder;
 use super::lineage::Lineage;
-use crate::artifact::{LoadedModel, Registry};
+use crate::artifact::Registry;
 use crate::config::LoadedConfig;
 use crate::pipeline::StageError;
 use crate::pipeline::fit_mpc::task::FitMpcTask;
@@ -55,7 +55,7 @@ impl Lineage<'_> {
 
 impl GenerationTasks {
     /// The self-play of its champion.
-    pub fn generate<'a>(&'a self, champion: &'a LoadedModel) -> GenerateTask<'a> {
+    pub fn generate<M>(&self, champion: M) -> GenerateTask<'_, M> {
         GenerateTask {
             config: &self.config.config.generate,
             book: self.config.book.as_deref(),
@@ -67,7 +67,7 @@ impl GenerationTasks {
     }
 
     /// The training that improves upon its champion.
-    pub fn train<'a>(&'a self, champion: &'a LoadedModel) -> TrainTask<'a> {
+    pub fn train<M>(&self, champion: M) -> TrainTask<'_, M> {
         TrainTask {
             config: &self.config.config.train,
             seed: self.config.config.run.seed,
@@ -80,7 +80,7 @@ impl GenerationTasks {
     }
 
     /// The MPC statistics of its draft.
-    pub fn fit_mpc<'a>(&'a self, draft: &'a LoadedModel) -> FitMpcTask<'a> {
+    pub fn fit_mpc<M>(&self, draft: M) -> FitMpcTask<'_, M> {
         FitMpcTask {
             config: &self.config.config.fit_mpc,
             seed: self.config.config.run.seed,
@@ -92,7 +92,7 @@ impl GenerationTasks {
     }
 
     /// The match of its candidate against its champion.
-    pub fn gate<'a>(&'a self, candidate: &'a LoadedModel, champion: &'a LoadedModel) -> GateTask<'a> {
+    pub fn gate<M>(&self, candidate: M, champion: M) -> GateTask<'_, M> {
         GateTask {
             config: &self.config.config.gate,
             seed: self.config.config.run.seed,

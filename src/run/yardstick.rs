@@ -1,9 +1,8 @@
 //! Errors of models on the yardstick, which are the same for all runs.
 
 use crate::artifact::dataset::yardstick::{content, scored_positions};
-use crate::artifact::model::version::read_document;
 use crate::artifact::seal::{read_sealed, write_sealed};
-use crate::artifact::{ArtifactError, ContentHash, GenerationLine, LoadedModel, Registry, VersionId};
+use crate::artifact::{ArtifactError, ContentHash, GenerationLine, VersionId, Versions};
 use crate::engine::{Discs, Evaluation, Position, Score};
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use serde::{Deserialize, Serialize};
@@ -47,9 +46,9 @@ struct ExactErrors {
 
 impl ExactErrors {
     /// Those that are kept; none if they are missing or damaged, or of another yardstick, and no impossible ones.
-    fn read(registry: &Registry) -> Self {
+    fn read(versions: &Versions) -> Self {
         let yardstick = content();
-        let kept: Option<Self> = read_sealed(&registry.folder().join(NAME)).ok();
+        let kept: Option<Self> = read_sealed(&versions.registry().folder().join(NAME)).ok();
         let mut kept = kept.filter(|kept| kept.yardstick == yardstick);
         if let Some(kept) = &mut kept {
             kept.models.retain(|_, error| (0.0..ERROR_MAX).contains(error));
@@ -58,16 +57,16 @@ impl ExactErrors {
     }
 
     /// A line with the error of its candidate, and the candidate's content. A candidate that is gone or damaged has none.
-    fn measure(&self, line: GenerationLine, registry: &Registry) -> Result<Measured, ArtifactError> {
+    fn measure(&self, line: GenerationLine, versions: &Versions) -> Result<Measured, ArtifactError> {
         let id = line.candidate.as_deref().and_then(|id| id.parse::<VersionId>().ok());
-        let (None, Some(id)) = (line.exact_mae, id) else { return Ok((None, line)) };
-        let folder = registry.folder_of(id);
-        let Some(document) = if_sound(read_document(&folder))? else { return Ok((None, line)) };
-        let exact_mae = match self.models.get(&document.content) {
+        let known = id.filter(|_| line.exact_mae.is_none()).and_then(|id| versions.with_id(id));
+        let Some(known) = known else { return Ok((None, line)) };
+        let content = known.content;
+        let exact_mae = match self.models.get(&content) {
             Some(&kept) => Some(kept),
-            None => if_sound(LoadedModel::read(&folder))?.map(|loaded| exact_mae(&loaded.model.evaluation)),
+            None => if_sound(known.load())?.map(|loaded| exact_mae(&loaded.model.evaluation)),
         };
-        Ok((Some(document.content), GenerationLine { exact_mae, ..line }))
+        Ok((Some(content), GenerationLine { exact_mae, ..line }))
     }
 }
 
@@ -87,20 +86,20 @@ fn if_sound<T>(read: Result<T, ArtifactError>) -> Result<Option<T>, ArtifactErro
 /// # Errors
 ///
 /// A system error.
-pub fn measured(lines: Vec<GenerationLine>, registry: &Registry) -> Result<Vec<GenerationLine>, ArtifactError> {
-    let kept = ExactErrors::read(registry);
-    lines.into_par_iter().map(|line| Ok(kept.measure(line, registry)?.1)).collect()
+pub fn measured(lines: Vec<GenerationLine>, versions: &Versions) -> Result<Vec<GenerationLine>, ArtifactError> {
+    let kept = ExactErrors::read(versions);
+    lines.into_par_iter().map(|line| Ok(kept.measure(line, versions)?.1)).collect()
 }
 
 /// The same, and keeps what was measured for the next time.
-pub fn measured_once(lines: Vec<GenerationLine>, registry: &Registry) -> Result<Vec<GenerationLine>, ArtifactError> {
-    let kept = ExactErrors::read(registry);
-    let measured = lines.into_par_iter().map(|line| kept.measure(line, registry));
+pub fn measured_once(lines: Vec<GenerationLine>, versions: &Versions) -> Result<Vec<GenerationLine>, ArtifactError> {
+    let kept = ExactErrors::read(versions);
+    let measured = lines.into_par_iter().map(|line| kept.measure(line, versions));
     let measured: Vec<Measured> = measured.collect::<Result<_, _>>()?;
     let models = measured.iter().filter_map(|(content, line)| content.zip(line.exact_mae)).collect();
     let found = ExactErrors { models, ..kept };
     if found.models != kept.models {
-        write_sealed(&registry.folder().join(NAME), &found)?;
+        write_sealed(&versions.registry().folder().join(NAME), &found)?;
     }
     Ok(measured.into_iter().map(|(_, line)| line).collect())
 }

@@ -7,14 +7,13 @@ use crate::artifact::publish::{is_link, read_bounded};
 use crate::artifact::{ArtifactError, LoadedModel, Model};
 use crate::play::levels::{LEVELS, Level};
 use crate::report::REPORT_NAME;
-use crate::run::log::RUN_RECORD_NAME;
+use crate::run::record::{RUN_RECORD_NAME, set_champion};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
 use hyper::{Method, Request, Response, StatusCode};
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -168,12 +167,11 @@ async fn read_game(request: Request<Incoming>) -> Result<CheckedRequest, (Status
 /// The record of the latest call of the pipeline, as JSON.
 fn read_record(registry: &Path) -> Result<Vec<u8>, (StatusCode, String)> {
     let path = registry.join(RUN_RECORD_NAME);
-    let bytes = read_run_file(&path)?;
-    if serde_json::from_slice::<IgnoredAny>(&bytes).is_err() {
-        let reason = format!("{} is damaged; renma run writes it again", path.display());
-        return Err((StatusCode::INTERNAL_SERVER_ERROR, reason));
-    }
-    Ok(bytes)
+    let failed = |reason| (StatusCode::INTERNAL_SERVER_ERROR, reason);
+    let mut record: Value = serde_json::from_slice(&read_run_file(&path)?)
+        .map_err(|_| failed(format!("{} is damaged; renma run writes it again", path.display())))?;
+    set_champion(&mut record, registry).map_err(|error| failed(error.to_string()))?;
+    Ok(record.to_string().into_bytes())
 }
 
 /// A file of the run's own folder: a link could lead to any file of this machine.

@@ -120,6 +120,16 @@ pub(crate) const ONE_PLY: [(&str, &str); 12] = [
     ("gate.depth", "1"),
 ];
 
+/// Runs the pipeline; compares its exit code and looks for words in what it says.
+pub(crate) fn check_pipeline(workspace: &Workspace, options: &str, code: i32, words: &[&str]) -> Outcome {
+    let outcome = pipeline(workspace, options);
+    assert_eq!(outcome.code, Some(code), "pipeline.sh {options}\n{}", outcome.stderr);
+    for word in words {
+        assert!(outcome.stderr.contains(word), "pipeline.sh {options}: `{word}` is not in\n{}", outcome.stderr);
+    }
+    outcome
+}
+
 /// The whole loop as people start it: `pipeline.sh` in a workspace, with this program in the place of a build.
 pub(crate) fn pipeline(workspace: &Workspace, options: &str) -> Outcome {
     pipeline_with(workspace, options, "")

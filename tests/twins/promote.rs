@@ -56,6 +56,9 @@ fn the_champion_is_the_last_of_the_promotions_that_stand() {
         let (arguments, succeeds) = if rollback {
             ("--rollback --models models/run".to_owned(), history.pop().is_some())
         } else {
+            // A verdict acts once: what was taken back since, it does not promote again.
+            let is_spent = step.as_ref().is_some_and(|step| acted.contains(step))
+                && !history.iter().any(|promotion| promotion["id"] == VERSIONS[version]);
             if allowed && !step.as_ref().is_some_and(|step| acted.contains(step)) {
                 if !is_champion {
                     history.push(json!({ "id": VERSIONS[version], "content": contents[version], "gate": step }));
@@ -63,7 +66,7 @@ fn the_champion_is_the_last_of_the_promotions_that_stand() {
                 acted.extend(step);
             }
             let verdict = gate.map_or(String::new(), |gate| format!("--verdict {}", gate.folder));
-            (format!("models/run/{} {verdict}", VERSIONS[version]), allowed)
+            (format!("models/run/{} {verdict}", VERSIONS[version]), allowed && !is_spent)
         };
         let outcome = workspace.run(&format!("promote {arguments}"));
         assert_eq!(outcome.code == Some(0), succeeds, "call {call}: promote {arguments}\n{}", outcome.stderr);

@@ -5,9 +5,10 @@
 
 use super::archive::Archive;
 use super::builtin::Builtin;
-use super::document::ModelDocument;
+use super::document::{ModelDocument, ModelFormat};
 use super::version::Model;
 use crate::artifact::error::ArtifactError;
+use crate::artifact::seal::parse_versioned;
 use crate::engine::Evaluation;
 use crate::engine::eval::builtin;
 use std::path::Path;
@@ -24,9 +25,20 @@ const SHIPPED: [(&str, &[u8]); 5] = [
 ];
 
 impl Builtin {
-    /// The model alone.
+    /// The model.
+    ///
+    /// # Panics
+    ///
+    /// If the shipped model is damaged, which a test rules out.
     pub fn model(self) -> Model {
-        self.load().0
+        match self {
+            Self::DiscCount => untrained(builtin::disc_count()),
+            Self::SquareWeights => untrained(builtin::square_weights()),
+            Self::Champion => {
+                let archive = self.archive().expect(SOUND);
+                archive.model(Path::new(self.name())).expect(SOUND)
+            }
+        }
     }
 
     /// All files of the model.
@@ -47,18 +59,17 @@ impl Builtin {
         }
     }
 
-    /// The model, and its document if it was trained.
+    /// Its document, if it was trained.
     ///
     /// # Panics
     ///
     /// If the shipped model is damaged, which a test rules out.
-    pub fn load(self) -> (Model, Option<ModelDocument>) {
+    pub fn document(self) -> Option<ModelDocument> {
         match self {
-            Self::DiscCount => (untrained(builtin::disc_count()), None),
-            Self::SquareWeights => (untrained(builtin::square_weights()), None),
+            Self::DiscCount | Self::SquareWeights => None,
             Self::Champion => {
-                let archive = self.archive().expect(SOUND);
-                (archive.model(Path::new(self.name())).expect(SOUND), Some(archive.document))
+                let place = Path::new(self.name()).join("model.json");
+                Some(parse_versioned::<ModelFormat, _>(&place, SHIPPED[0].1).expect(SOUND))
             }
         }
     }
@@ -76,7 +87,7 @@ mod tests {
 
     #[test]
     fn the_shipped_model_is_sound_and_has_its_own_statistics() {
-        let (model, document) = Builtin::Champion.load();
+        let (model, document) = (Builtin::Champion.model(), Builtin::Champion.document());
         assert_eq!(model.mpc_weights, Some(model.weights_hash()));
         assert_eq!(document.unwrap().content, model.content_hash());
         let size: usize = SHIPPED.iter().map(|(_, bytes)| bytes.len()).sum();

@@ -1,7 +1,7 @@
 //! `renma model list`.
 
 use super::kind_word;
-use crate::artifact::DatasetEntry;
+use crate::artifact::{DatasetEntry, ModelDocument};
 use crate::cli::output::{narrow_table, terminal_width, thousands};
 use crate::cli::session::Session;
 use crate::pipeline::train::task::TrainMetrics;
@@ -38,7 +38,7 @@ fn json_of(list: &ModelList) -> Value {
     let versions = || list.versions.iter().map(|version| (version.document.id, version));
     let verdicts: BTreeMap<_, _> = versions().filter_map(|(id, version)| Some((id, version.verdict?))).collect();
     let dates = versions().filter_map(|(id, version)| Some((id, date_text(version.made_at?))));
-    let documents: Vec<_> = list.versions.iter().map(|version| &version.document).collect();
+    let documents: Vec<&ModelDocument> = list.versions.iter().map(|version| &*version.document).collect();
     json!({
         "champion": list.champion,
         "models": documents,

@@ -2,7 +2,7 @@
 
 use super::kind_word;
 use crate::artifact::model::reference::load_model;
-use crate::artifact::{LoadedModel, Registry, VerdictFile};
+use crate::artifact::{LoadedModel, Registry, VerdictFile, Versions};
 use crate::cli::model_errors::{error_table, training_lines};
 use crate::cli::output::{counted, thousands};
 use crate::cli::session::Session;
@@ -21,10 +21,10 @@ pub(super) fn show(
     [models, datasets]: [&Path; 2],
 ) -> anyhow::Result<()> {
     let model = load_model(name, models)?;
-    let documents = Registry::new(models).documents()?;
-    let history = ModelHistory::read(&model, &documents, models, datasets)?;
+    let versions = Versions::read(&Registry::new(models))?;
+    let history = ModelHistory::read(&model, &versions, models, datasets)?;
     let other = against.map(|other| load_model(other, models)).transpose()?;
-    let changes = other.map(|other| Changes::new(&model, &other, &documents));
+    let changes = other.map(|other| Changes::new(&model, &other, &versions));
     let mut rows = rows_of(&model, &history);
     rows.extend(changes.iter().flat_map(changes_rows));
     if let Some(training) = &history.training {
@@ -57,7 +57,7 @@ fn json_of(model: &LoadedModel, history: &ModelHistory, changes: Option<&Changes
         "children": history.children,
         "gates": history.gates.iter().map(gate).collect::<Vec<_>>(),
         "changes": changes,
-        "document": model.document,
+        "document": model.document.as_deref(),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::task::{FitMpcTask, Method};
 use crate::artifact::step::table_settings;
-use crate::artifact::{DatasetFormat, Recipe, Step};
+use crate::artifact::{DatasetFormat, KnownModel, Recipe, Step};
 use crate::pipeline::stage::Stage;
 
 /// Rises when the same config would give other samples.
@@ -12,17 +12,18 @@ const SAMPLES_ALGORITHM: u32 = 4;
 const FREE_KEYS: [&str; 2] = ["fit_mpc.games", "fit_mpc.level"];
 
 /// The recipe of a task's samples.
-pub fn recipe(task: &FitMpcTask<'_>) -> Recipe {
+pub fn recipe<M: AsRef<KnownModel>>(task: &FitMpcTask<'_, M>) -> Recipe {
+    let model = task.model.as_ref();
     let mut settings = vec![
         ("format".to_owned(), DatasetFormat::CURRENT.number().to_string()),
         ("algorithm".to_owned(), SAMPLES_ALGORITHM.to_string()),
         ("seed".to_owned(), task.seed.to_string()),
         ("generation".to_owned(), task.generation.to_string()),
-        ("weights".to_owned(), task.model.model.weights_hash().to_string()),
+        ("weights".to_owned(), model.weights.to_string()),
     ];
     // The searches of the source's form depend on the margin, and on all games: each uses the fits before it.
     let is_line = matches!(task.config.method, Method::Line { .. });
-    let models = [("searcher", task.model)];
+    let models = [("searcher", model.content)];
     let origin = Stage::FitMpc.origin(task.config, (task.seed, task.generation), &models);
     let is_free = |name: &str| is_line && FREE_KEYS.contains(&name);
     let table = table_settings(origin.table, &origin.config);
@@ -31,11 +32,11 @@ pub fn recipe(task: &FitMpcTask<'_>) -> Recipe {
 }
 
 /// The step that a task is: the version that it makes names it.
-pub fn step(task: &FitMpcTask<'_>) -> Step {
+pub fn step<M: AsRef<KnownModel>>(task: &FitMpcTask<'_, M>) -> Step {
     let inputs = [
         ("seed", task.seed.to_string()),
         ("generation", task.generation.to_string()),
-        ("weights", task.model.model.weights_hash().to_string()),
+        ("weights", task.model.as_ref().weights.to_string()),
     ];
     Stage::FitMpc.step(task.config, &inputs)
 }

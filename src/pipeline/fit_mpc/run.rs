@@ -53,7 +53,7 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
     let model = Model {
         mpc_samples: metrics.depths.iter().flat_map(|fit| fit.entries().map(|_| fit.samples)).collect(),
         mpc: table,
-        mpc_weights: Some(task.model.model.weights_hash()),
+        mpc_weights: Some(task.model.weights),
         ..task.model.model.clone()
     };
     let document = task.model.document.as_ref();

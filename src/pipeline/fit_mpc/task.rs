@@ -169,7 +169,7 @@ impl FitMpcConfig {
 
 /// One call of the stage.
 #[derive(Clone, Copy, Debug)]
-pub struct FitMpcTask<'a> {
+pub struct FitMpcTask<'a, M = &'a LoadedModel> {
     /// The `[fit_mpc]` table.
     pub config: &'a Checked<FitMpcConfig>,
     /// The run's seed.
@@ -177,7 +177,7 @@ pub struct FitMpcTask<'a> {
     /// The generation the samples belong to, counted from 1.
     pub generation: u32,
     /// The model whose searches are measured.
-    pub model: &'a LoadedModel,
+    pub model: M,
     /// Where the new version goes.
     pub registry: &'a Registry,
     /// The dataset folder for the samples, if they are to be kept.

@@ -32,7 +32,7 @@ impl<'a> Batches<'a> {
     /// The batches of a task, unless the MPC statistics of its candidate are not fitted to its weights.
     pub(in crate::pipeline) fn parts(task: &GateTask<'a>) -> Result<Parts<'a, Self>, StageError> {
         let GateTask { candidate, .. } = task;
-        if candidate.document.is_some() && candidate.model.mpc_weights != Some(candidate.model.weights_hash()) {
+        if candidate.document.is_some() && candidate.model.mpc_weights != Some(candidate.weights) {
             let reason = "its MPC statistics are not fitted to its weights\nrun renma fit-mpc first";
             return Err(ArtifactError::unfit(&candidate.place_name(), reason).into());
         }

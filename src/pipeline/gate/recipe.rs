@@ -3,21 +3,22 @@
 use super::avoided::Avoided;
 use super::task::GateTask;
 use crate::artifact::step::table_settings;
-use crate::artifact::{ArtifactError, ContentHash, DatasetFormat, RULES, Recipe, Step};
+use crate::artifact::{ArtifactError, ContentHash, DatasetFormat, KnownModel, RULES, Recipe, Step};
 use crate::pipeline::stage::Stage;
 
-/// The recipe of a gate's games and the step that it is, with these contents of the avoided datasets, ascending.
-pub(super) fn identity(task: &GateTask<'_>, avoided: &[ContentHash]) -> (Recipe, Step) {
+/// The recipe of a gate's games and the step that it is, with these contents of the avoided datasets, ascending, each once.
+pub fn identity<M: AsRef<KnownModel>>(task: &GateTask<'_, M>, avoided: &[ContentHash]) -> (Recipe, Step) {
+    let (candidate, baseline) = (task.candidate.as_ref().content, task.baseline.as_ref().content);
     let hashes: Vec<String> = avoided.iter().map(ToString::to_string).collect();
     let inputs = [
         ("seed", task.seed.to_string()),
         ("generation", task.generation.to_string()),
-        ("candidate", task.candidate.content.to_string()),
-        ("baseline", task.baseline.content.to_string()),
+        ("candidate", candidate.to_string()),
+        ("baseline", baseline.to_string()),
         ("avoid", if hashes.is_empty() { "nothing".to_owned() } else { hashes.join(" ") }),
     ];
     let step = Stage::Gate.step(task.config, &inputs);
-    let models = [("candidate", task.candidate), ("baseline", task.baseline)];
+    let models = [("candidate", candidate), ("baseline", baseline)];
     let origin = Stage::Gate.origin(task.config, (task.seed, task.generation), &models);
     let mut settings = vec![
         ("format".to_owned(), DatasetFormat::CURRENT.number().to_string()),
@@ -35,7 +36,7 @@ pub(super) fn identity(task: &GateTask<'_>, avoided: &[ContentHash]) -> (Recipe,
 /// # Errors
 ///
 /// A missing or damaged dataset among those to avoid.
-pub fn step(task: &GateTask<'_>) -> Result<Step, ArtifactError> {
+pub fn step<M: AsRef<KnownModel>>(task: &GateTask<'_, M>) -> Result<Step, ArtifactError> {
     Ok(identity(task, &Avoided::open(task.avoid)?.contents()).1)
 }
 
@@ -44,6 +45,6 @@ pub fn step(task: &GateTask<'_>) -> Result<Step, ArtifactError> {
 /// # Errors
 ///
 /// As [`step`].
-pub fn recipe(task: &GateTask<'_>) -> Result<Recipe, ArtifactError> {
+pub fn recipe<M: AsRef<KnownModel>>(task: &GateTask<'_, M>) -> Result<Recipe, ArtifactError> {
     Ok(identity(task, &Avoided::open(task.avoid)?.contents()).0)
 }

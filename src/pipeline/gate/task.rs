@@ -140,7 +140,7 @@ impl GateConfig {
 
 /// One call of the stage.
 #[derive(Clone, Copy, Debug)]
-pub struct GateTask<'a> {
+pub struct GateTask<'a, M = &'a LoadedModel> {
     /// The `[gate]` table.
     pub config: &'a Checked<GateConfig>,
     /// The run's seed.
@@ -148,9 +148,9 @@ pub struct GateTask<'a> {
     /// The generation, counted from 1.
     pub generation: u32,
     /// The model that would be champion.
-    pub candidate: &'a LoadedModel,
+    pub candidate: M,
     /// The model that it plays.
-    pub baseline: &'a LoadedModel,
+    pub baseline: M,
     /// Datasets whose positions must not be openings, in any order.
     pub avoid: &'a [PathBuf],
     /// The dataset folder of the games.

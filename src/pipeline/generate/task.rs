@@ -102,8 +102,10 @@ impl OpeningChoice {
 }
 
 /// One call of the stage.
+///
+/// Its recipe needs only a model that is known, its games one that is loaded.
 #[derive(Clone, Copy, Debug)]
-pub struct GenerateTask<'a> {
+pub struct GenerateTask<'a, M = &'a LoadedModel> {
     /// The `[generate]` table.
     pub config: &'a Checked<GenerateConfig>,
     /// The book that the openings name.
@@ -113,7 +115,7 @@ pub struct GenerateTask<'a> {
     /// The generation, counted from 1.
     pub generation: u32,
     /// Who plays.
-    pub model: &'a LoadedModel,
+    pub model: M,
     /// The dataset folder.
     pub output: &'a Path,
 }

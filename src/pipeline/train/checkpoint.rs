@@ -58,7 +58,7 @@ pub(super) struct Checkpoint {
 
 impl Checkpoint {
     /// Those of a task with this step.
-    pub(super) fn new(task: &TrainTask<'_>, step: ContentHash) -> Self {
+    pub(super) fn new<M>(task: &TrainTask<'_, M>, step: ContentHash) -> Self {
         let folder = task.registry.folder().join(NAME).join(step.short());
         Self { folder, step, config: (**task.config).clone(), first: 0 }
     }
@@ -182,7 +182,7 @@ mod tests {
 
     /// Asks for something of the checkpoints of a training with two epochs.
     fn with_checkpoint<T>(folder: &Path, step: &[u8], ask: impl FnOnce(&Checkpoint) -> T) -> T {
-        let task = TrainTask {
+        let task: TrainTask<'_> = TrainTask {
             config: &default_table::<TrainConfig>()
                 .with(|config| (config.epochs, config.fraction_bits, config.vectors.epochs) = (2, 0, 3))
                 .unwrap(),

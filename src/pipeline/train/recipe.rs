@@ -4,7 +4,7 @@ use super::parts::phase_empties;
 use super::task::{Start, TrainTask};
 use crate::artifact::model::document::dataset_setting;
 use crate::artifact::model::version::pattern_set_hash;
-use crate::artifact::{Dataset, Model, Step};
+use crate::artifact::{ContentHash, Dataset, KnownModel, Model, Step};
 use crate::engine::{Evaluation, VectorShape};
 use crate::pipeline::StageError;
 use crate::pipeline::stage::Stage;
@@ -15,26 +15,31 @@ use std::sync::Arc;
 /// # Errors
 ///
 /// No dataset, or a missing or damaged one.
-pub fn open_datasets(task: &TrainTask<'_>) -> Result<Vec<Dataset>, StageError> {
+pub fn open_datasets<M>(task: &TrainTask<'_, M>) -> Result<Vec<Dataset>, StageError> {
     if task.datasets.is_empty() {
         return Err(StageError::Setting("no dataset is named: add --dataset DIR".into()));
     }
     Ok(task.datasets.iter().map(|folder| Dataset::open(folder)).collect::<Result<_, _>>()?)
 }
 
-/// The step that a task is: the version that it makes names it.
-pub fn step(task: &TrainTask<'_>, datasets: &[Dataset]) -> Step {
-    let parent = task.parent.map_or("none".to_owned(), |parent| parent.content.to_string());
+/// The contents of datasets.
+pub fn contents(datasets: &[Dataset]) -> Vec<ContentHash> {
+    datasets.iter().map(|dataset| dataset.manifest().content).collect()
+}
+
+/// The step that a task is, with the contents of its datasets: the version that it makes names it.
+pub fn step<M: AsRef<KnownModel>>(task: &TrainTask<'_, M>, contents: &[ContentHash]) -> Step {
+    let parent = task.parent.as_ref().map_or("none".to_owned(), |parent| parent.as_ref().content.to_string());
     let mut inputs = vec![
         ("seed", task.seed.to_string()),
         ("features", pattern_set_hash(&task.features).to_string()),
         ("parent", parent),
     ];
-    inputs.extend(datasets.iter().map(|dataset| ("dataset", dataset.manifest().content.to_string())));
+    inputs.extend(contents.iter().map(|content| ("dataset", content.to_string())));
     let mut step = Stage::Train.step(task.config, &inputs);
     let named = step.settings.iter_mut().filter(|(name, _)| name == "dataset");
-    named.zip(1..).zip(datasets).for_each(|((setting, number), dataset)| {
-        *setting = dataset_setting(number, dataset.manifest().content);
+    named.zip(1..).zip(contents).for_each(|((setting, number), content)| {
+        *setting = dataset_setting(number, *content);
     });
     step
 }

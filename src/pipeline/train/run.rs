@@ -5,15 +5,13 @@ use super::checkpoint::{Checkpoint, remove_published};
 use super::learner::Learner;
 use super::metrics::judge;
 use super::parts::Plan;
-use super::recipe::{Initial, continues_vectors, open_datasets, step};
+use super::recipe::{Initial, contents, continues_vectors, open_datasets, step};
 use super::rows::{CURVE_SHARES, TrainingRow, TrainingSet, read_rows};
 use super::slots::SlotMap;
 use super::task::{CurvePoint, LabelErrors, TrainMetrics, TrainReport, TrainTask};
 use crate::artifact::model::document::Origin;
 use crate::artifact::publish::temporary::sweep;
-use crate::artifact::{
-    ArtifactError, ContentHash, Dataset, DatasetEntry, FolderLock, LoadedModel, Model, ModelKind, POSITIONS,
-};
+use crate::artifact::{ArtifactError, ContentHash, Dataset, DatasetEntry, FolderLock, Model, ModelKind, POSITIONS};
 use crate::engine::EMPTIES_MAX;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::{Context, StageError};
@@ -25,7 +23,7 @@ use crate::pipeline::{Context, StageError};
 /// A bad setting, a missing or damaged dataset, no rows, or a system error.
 pub fn train(task: &TrainTask<'_>, context: Context<'_>) -> Result<TrainReport, StageError> {
     let datasets = open_datasets(task)?;
-    let step = step(task, &datasets).id;
+    let step = step(task, &contents(&datasets)).id;
     if let Some(made) = task.registry.made_by(step)? {
         remove_published(task.registry)?;
         return TrainReport::skipped(made);
@@ -48,7 +46,7 @@ pub fn train(task: &TrainTask<'_>, context: Context<'_>) -> Result<TrainReport, 
         stage: Stage::Train.name().into(),
         step,
         algorithm: Stage::Train.facts().algorithm,
-        parent: task.parent.map(LoadedModel::as_reference),
+        parent: task.parent.map(|parent| parent.as_reference()),
         datasets: datasets.iter().map(dataset_entry).collect(),
         config: serde_json::to_value(task.config).expect("a config is plain data"),
         metrics: serde_json::to_value(&metrics).expect("figures are plain data"),
@@ -71,7 +69,7 @@ fn dataset_entry(dataset: &Dataset) -> DatasetEntry {
 }
 
 /// How much of a training that was stopped is done, if there is one: epochs of its parts, and how many there are.
-pub fn epochs_done(task: &TrainTask<'_>, step: ContentHash) -> Result<Option<[u64; 2]>, ArtifactError> {
+pub fn epochs_done<M>(task: &TrainTask<'_, M>, step: ContentHash) -> Result<Option<[u64; 2]>, ArtifactError> {
     let trainings = if task.config.learning_curve { 1 + CURVE_SHARES.len() } else { 1 };
     let plan = Plan::new(&task.features, task.config);
     let (checkpoint, map) = (Checkpoint::new(task, step), SlotMap::new(&task.features));

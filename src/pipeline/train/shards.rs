@@ -4,7 +4,7 @@
 use super::checkpoint::Checkpoint;
 use super::learner::Learner;
 use super::parts::{Learned, LearnedParts, Part, Plan};
-use super::recipe::{Initial, open_datasets, step};
+use super::recipe::{Initial, contents, open_datasets, step};
 use super::rows::read_some_rows;
 use super::slots::SlotMap;
 use super::task::{Round, TrainConfig, TrainTask};
@@ -100,7 +100,7 @@ impl<'a> TrainShards<'a> {
     /// No dataset, or a missing or damaged one.
     pub fn new(task: &'a TrainTask<'a>) -> Result<Self, StageError> {
         let datasets = open_datasets(task)?;
-        let step = step(task, &datasets).id;
+        let step = step(task, &contents(&datasets)).id;
         let plan = Plan::new(&task.features, task.config);
         let (map, checkpoint) = (SlotMap::new(&task.features), Checkpoint::new(task, step));
         Ok(Self { task, datasets, step, plan, map, checkpoint })

@@ -239,7 +239,7 @@ impl ConfigTable for TrainConfig {
 
 /// One call of the stage.
 #[derive(Clone, Debug)]
-pub struct TrainTask<'a> {
+pub struct TrainTask<'a, M = &'a LoadedModel> {
     /// The `[train]` table.
     pub config: &'a Checked<TrainConfig>,
     /// The run's seed.
@@ -249,7 +249,7 @@ pub struct TrainTask<'a> {
     /// The dataset folders, oldest first.
     pub datasets: Vec<&'a Path>,
     /// The model to improve upon, if any.
-    pub parent: Option<&'a LoadedModel>,
+    pub parent: Option<M>,
     /// Where the new version goes.
     pub registry: &'a Registry,
     /// Bytes that rows may take in memory; more of them go to a scratch file in the registry's folder. Does not affect the

@@ -9,9 +9,6 @@ use crate::report::scale::{around, signed, with_room};
 /// Up to this number of points, each has its label.
 const LABELS_MAX: usize = 10;
 
-/// Older gates than this are not drawn.
-const GATES_MAX: usize = 100;
-
 pub(in crate::report) fn draw(sheet: &mut Sheet<'_>) {
     if sheet.facts.ladder.len() < 2 {
         return sheet.absent("There is no ladder yet: it needs a finished gate.");
@@ -42,16 +39,20 @@ fn ladder(sheet: &mut Sheet<'_>) {
                 .then(|| rung.standing.id.to_string().replace("builtin:", "")),
         }
     }));
-    let sentence = match champion.filter(|rung| rung.generation != 0) {
-        Some(rung) => format!(
-            "The champion {} stands {} Elo [{}, {}] over the start of the ladder; bars are 95 % intervals.",
+    let sentence = match (champion, facts.champion) {
+        (Some(rung), _) => format!(
+            "The champion {} stands {} Elo [{}, {}] over the start of the ladder",
             rung.standing.id,
             signed(rung.standing.rating.elo, 0),
             signed(rung.standing.rating.elo_low, 0),
             signed(rung.standing.rating.elo_high, 0)
         ),
-        None => "No candidate has been promoted yet; bars are 95 % intervals.".to_owned(),
+        (None, Some(champion)) => {
+            format!("The champion {champion} was promoted by hand, and no match connects it with this ladder")
+        }
+        (None, None) => "No candidate has been promoted yet".to_owned(),
     };
+    let sentence = format!("{sentence}; bars are 95 % intervals.");
     let figure = Figure {
         title: "Ladder",
         sentence,
@@ -70,7 +71,7 @@ fn place(rung: &Rung) -> [f64; 2] {
 fn gates(sheet: &mut Sheet<'_>, latest: &GatePath) {
     // Tests with other risks have other bounds.
     let same = |path: &&GatePath| [path.test.alpha, path.test.beta] == [latest.test.alpha, latest.test.beta];
-    let paths: Vec<&GatePath> = sheet.facts.gates.iter().rev().filter(same).take(GATES_MAX).collect();
+    let paths: Vec<&GatePath> = sheet.facts.gates.iter().rev().filter(same).collect();
     let [low, high] = [latest.test.llr_low, latest.test.llr_high];
     let points = |path: &GatePath| -> Vec<[f64; 2]> {
         [[0.0, 0.0]].into_iter().chain(path.looks.iter().map(|look| [look.pairs as f64, look.llr])).collect()

@@ -2,7 +2,7 @@
 
 use crate::artifact::model::document::Origin;
 use crate::artifact::model::version::pattern_set_hash;
-use crate::artifact::{LoadedModel, ModelDocument, ModelKind, ModelName};
+use crate::artifact::{LoadedModel, ModelKind, ModelName, Versions};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -25,9 +25,9 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Compares a model with another one; `documents` are those of the registry.
-    pub fn new(model: &LoadedModel, other: &LoadedModel, documents: &[ModelDocument]) -> Self {
-        let [before, after] = [other, model].map(|model| stages_behind(model, documents));
+    /// Compares a model with another one; `versions` are those of the registry.
+    pub fn new(model: &LoadedModel, other: &LoadedModel, versions: &Versions) -> Self {
+        let [before, after] = [other, model].map(|model| stages_behind(model, versions));
         let evaluations = [&other.model.evaluation, &model.model.evaluation];
         let same_patterns = pattern_set_hash(evaluations[0].set()) == pattern_set_hash(evaluations[1].set());
         let pairs = evaluations[0].weights().iter().zip(evaluations[1].weights());
@@ -46,11 +46,11 @@ impl Changes {
 }
 
 /// How a model was made, by stage: for a model with MPC statistics also how its draft was made.
-fn stages_behind<'a>(model: &'a LoadedModel, documents: &'a [ModelDocument]) -> BTreeMap<String, &'a Origin> {
+fn stages_behind<'a>(model: &'a LoadedModel, versions: &'a Versions) -> BTreeMap<String, &'a Origin> {
     let own = model.document.as_ref().map(|document| &document.origin);
     let draft = own.filter(|own| own.kind == ModelKind::Model).and_then(|own| {
         let parent = own.parent.as_ref()?;
-        Some(&documents.iter().find(|document| document.content == parent.content)?.origin)
+        Some(&versions.with_content(parent.content)?.origin)
     });
     draft.into_iter().chain(own).map(|origin| (origin.stage.replace('-', "_"), origin)).collect()
 }

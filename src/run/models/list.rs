@@ -1,6 +1,6 @@
 //! The versions of a registry, with how they were trained, gated and rated.
 
-use crate::artifact::{ArtifactError, ChampionFile, ModelDocument, Registry, Verdict, VersionId};
+use crate::artifact::{ArtifactError, ChampionFile, ModelDocument, Registry, Verdict, VersionId, Versions};
 use crate::pipeline::train::task::TrainMetrics;
 use crate::run::folders::gates;
 use crate::run::log::{CallOutcome, read_calls};
@@ -9,6 +9,7 @@ use crate::run::status::train_metrics;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 /// The versions of a registry.
 #[derive(Clone, Debug)]
@@ -25,7 +26,7 @@ pub struct ModelList {
 #[derive(Clone, Debug)]
 pub struct ListedVersion {
     /// Its `model.json`.
-    pub document: ModelDocument,
+    pub document: Arc<ModelDocument>,
     /// The figures of the training behind it, if it was trained.
     pub training: Option<TrainMetrics>,
     /// The latest gate in which it was the candidate.
@@ -50,22 +51,23 @@ impl ModelList {
     ///
     /// A damaged document.
     pub fn read(models: &Path, datasets: &Path) -> Result<Self, ArtifactError> {
-        let documents = Registry::new(models).documents()?;
+        let versions = Versions::read(&Registry::new(models))?;
         let gates = gates(datasets)?;
         let made_at = made_at(models)?;
-        let listed = |document: &ModelDocument| {
+        let ladder = standings(&gates, datasets, &versions)?;
+        let listed = |document: &Arc<ModelDocument>| {
             let gate = gates.iter().rev().find(|gate| gate.verdict.candidate.content == document.content);
             ListedVersion {
-                training: train_metrics(&documents, document),
+                training: train_metrics(&versions, document),
                 verdict: gate.map(|gate| ListedVerdict { generation: gate.generation, verdict: gate.verdict.verdict }),
                 made_at: made_at.get(&document.id.to_string()).copied(),
-                document: document.clone(),
+                document: Arc::clone(document),
             }
         };
         Ok(Self {
             champion: ChampionFile::read(models)?.champion().map(|promotion| promotion.id),
-            versions: documents.iter().map(listed).collect(),
-            ladder: standings(datasets)?,
+            versions: versions.documents.iter().map(listed).collect(),
+            ladder,
         })
     }
 }

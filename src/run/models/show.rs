@@ -1,7 +1,7 @@
 //! One model with what it was made from, what it made, and the gates it played in.
 
 use crate::artifact::{
-    ArtifactError, ChampionFile, ContentHash, DatasetEntry, LoadedModel, Manifest, ModelDocument, VersionId,
+    ArtifactError, ChampionFile, ContentHash, DatasetEntry, LoadedModel, Manifest, ModelDocument, VersionId, Versions,
 };
 use crate::pipeline::stage::Stage;
 use crate::pipeline::train::task::TrainMetrics;
@@ -11,6 +11,7 @@ use crate::run::status::train_metrics;
 use crate::run::yardstick::exact_mae;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A dataset that a model was trained on, or that it played.
 #[derive(Clone, Debug, Serialize)]
@@ -48,18 +49,18 @@ pub struct ModelHistory {
 }
 
 impl ModelHistory {
-    /// Reads what the registry `models`, whose documents are given, and the datasets say about a model.
+    /// Reads what the registry `models`, whose versions are given, and the datasets say about a model.
     ///
     /// # Errors
     ///
     /// A damaged document.
     pub fn read(
         model: &LoadedModel,
-        documents: &[ModelDocument],
+        versions: &Versions,
         models: &Path,
         datasets: &Path,
     ) -> Result<Self, ArtifactError> {
-        let is_parent = |document: &&ModelDocument| {
+        let is_parent = |document: &&Arc<ModelDocument>| {
             document.origin.parent.as_ref().is_some_and(|parent| parent.content == model.content)
         };
         let is_player = |gate: &RunGate| {
@@ -67,16 +68,18 @@ impl ModelHistory {
         };
         let promotions = ChampionFile::read(models)?.history;
         let promotion = promotions.iter().rposition(|promotion| promotion.content == model.content);
+        let gates = gates(datasets)?;
+        let standings = standings(&gates, datasets, versions)?;
         Ok(Self {
-            training: model.document.as_ref().and_then(|document| train_metrics(documents, document)),
+            training: model.document.as_ref().and_then(|document| train_metrics(versions, document)),
             exact_mae: exact_mae(&model.model.evaluation),
-            standing: standings(datasets)?.into_iter().find(|standing| standing.content == model.content),
+            standing: standings.into_iter().find(|standing| standing.content == model.content),
             promotion: promotion.map(|place| place + 1),
             promotion_count: promotions.len(),
             trained_on: trained_on(model, datasets)?,
             played: played(model, datasets)?,
-            children: documents.iter().filter(is_parent).map(|document| document.id).collect(),
-            gates: gates(datasets)?.into_iter().filter(is_player).collect(),
+            children: versions.documents.iter().filter(is_parent).map(|document| document.id).collect(),
+            gates: gates.into_iter().filter(is_player).collect(),
         })
     }
 

@@ -14,6 +14,7 @@ use crate::run::folders::{RunGate, gates};
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What a check found sound.
 #[derive(Clone, Debug)]
@@ -42,9 +43,9 @@ pub fn verify_registry(models: &Path, datasets: &Path, context: &Context<'_>) ->
     let read = |id: VersionId| {
         context.check()?;
         let loaded = LoadedModel::read(&registry.folder_of(id))?;
-        Ok::<ModelDocument, StageError>(loaded.document.expect("a version has a document"))
+        Ok::<_, StageError>(loaded.known.document.expect("a version has a document"))
     };
-    let documents: Vec<ModelDocument> = registry.ids()?.into_iter().map(read).collect::<Result<_, _>>()?;
+    let documents: Vec<Arc<ModelDocument>> = registry.ids()?.into_iter().map(read).collect::<Result<_, _>>()?;
     let champion = load_champion(models)?.map(|champion| champion.id);
     check_champions(models, &documents)?;
     for document in &documents {
@@ -71,7 +72,7 @@ pub fn verify_registry(models: &Path, datasets: &Path, context: &Context<'_>) ->
 
 /// Every champion in the history must exist, since a rollback brings it back, and so must the player of the first generation
 /// that is not closed.
-fn check_champions(models: &Path, documents: &[ModelDocument]) -> Result<(), ArtifactError> {
+fn check_champions(models: &Path, documents: &[Arc<ModelDocument>]) -> Result<(), ArtifactError> {
     let path = models.join("champion.json");
     for promotion in ChampionFile::read(models)?.history {
         let named = ModelReference { id: ModelName::Version(promotion.id), content: promotion.content };
@@ -85,7 +86,7 @@ fn check_champions(models: &Path, documents: &[ModelDocument]) -> Result<(), Art
 fn check_version(
     path: &Path,
     named: &ModelReference,
-    documents: &[ModelDocument],
+    documents: &[Arc<ModelDocument>],
     is_needed: bool,
 ) -> Result<(), ArtifactError> {
     let ModelReference { id, content } = named;
@@ -97,7 +98,7 @@ fn check_version(
     Err(ArtifactError::damaged(path, format!("it names {id}{reason}")))
 }
 
-fn verify_gate(gate: &RunGate, documents: &[ModelDocument]) -> Result<(), ArtifactError> {
+fn verify_gate(gate: &RunGate, documents: &[Arc<ModelDocument>]) -> Result<(), ArtifactError> {
     let path = gate.folder.join("verdict.json");
     let verdict = &gate.verdict;
     for player in [&verdict.candidate, &verdict.baseline] {
