@@ -636,3 +636,21 @@ fn imported_positions_of_a_game_do_not_contradict_each_other() {
     change_part(&workspace.path("data"), (table, 0), change);
     refused(&workspace, "one game", &["row 1: 60 empty squares at ply 0 cannot follow 60 empty squares at ply 0"]);
 }
+
+#[test]
+fn a_part_that_was_cut_short_names_both_sizes() {
+    let workspace = Workspace::new();
+    let config = workspace.config("run", "smoke", &[]);
+    copy_folder(&RUN.path("some"), &workspace.path("data"));
+    let part = part_path(&workspace.path("data"), &POSITIONS, 0);
+    let mut bytes = std::fs::read(&part).unwrap();
+    let whole = bytes.len();
+    bytes.truncate(whole - 100);
+    std::fs::write(&part, &bytes).unwrap();
+    let reason = format!("it has {} bytes, the manifest says {whole}", whole - 100);
+    for command in ["dataset verify data", &format!("train --config {config} --dataset data --models models")] {
+        let outcome = workspace.run(command);
+        assert_eq!(outcome.code, Some(65), "{command}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(&reason), "{command}: {}", outcome.stderr);
+    }
+}

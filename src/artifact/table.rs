@@ -382,6 +382,17 @@ impl Table {
         metadata_of(path).map(|metadata| footer_of(&metadata))
     }
 
+    /// The same of a file that a manifest lists, if it has the size listed there.
+    ///
+    /// # Errors
+    ///
+    /// Another size, or a file that is not Parquet.
+    pub fn read_listed_footer(path: &Path, entry: &FileEntry) -> Result<Footer, ArtifactError> {
+        let (_, size) = open_bounded(path, PART_SIZE_MAX)?;
+        check_listed_size(path, size, entry)?;
+        Self::read_footer(path)
+    }
+
     /// Reads the footer of a part and checks its columns; no value is decoded yet.
     fn open<'p>(&self, path: &'p Path, bytes: Bytes, stop: &'p AtomicBool) -> Result<Batches<'p>, ArtifactError> {
         let damaged = |reason: String| ArtifactError::damaged(path, reason);
@@ -558,13 +569,18 @@ fn read_listed(path: &Path, entry: &FileEntry) -> Result<Vec<u8>, ArtifactError>
         Err(ArtifactError::Missing { .. }) => return Err(damaged("it is gone, and the manifest lists it".into())),
         other => other?,
     };
-    if bytes.len() as u64 != entry.bytes {
-        return Err(damaged(format!("it has {} bytes, the manifest says {}", bytes.len(), entry.bytes)));
-    }
+    check_listed_size(path, bytes.len() as u64, entry)?;
     if ContentHash::of(&bytes) != entry.hash {
         return Err(damaged("its hash is not the one in the manifest".into()));
     }
     Ok(bytes)
+}
+
+fn check_listed_size(path: &Path, size: u64, entry: &FileEntry) -> Result<(), ArtifactError> {
+    if size == entry.bytes {
+        return Ok(());
+    }
+    Err(ArtifactError::damaged(path, format!("it has {size} bytes, the manifest says {}", entry.bytes)))
 }
 
 #[cfg(test)]

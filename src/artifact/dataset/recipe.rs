@@ -195,7 +195,7 @@ pub fn check_footers(dataset: &Dataset, index: usize, settings: &[(String, Strin
     let part = &manifest.parts[index];
     for (table, entry) in &part.files {
         let path = dataset.folder().join(table).join(part_name(index));
-        let mut footer = Table::read_footer(&path)?;
+        let mut footer = Table::read_listed_footer(&path, entry)?;
         let settings = settings.iter().filter(|(name, _)| all_known || setting_in(&footer, name).is_some());
         let mut expected = listed_footer(manifest, part, settings);
         expected.insert(CONTENT_KEY.into(), entry.content.to_string());
