@@ -79,12 +79,14 @@ impl Lineage<'_> {
             loss.iter().for_each(&announce);
             self.restart(from, loss)?;
         }
-        if let Some(loss) = self.take_config(change)? {
+        let superseded = self.take_config(change)?;
+        // A run that is refused has written nothing.
+        let next = self.coming(superseded.as_ref())?;
+        if let Some(loss) = superseded {
             announce(&loss);
             self.remove_superseded(&loss)?;
         }
         self.write()?;
-        let next = self.coming(None)?;
         let last = self.last(generations, begun, next);
         if next <= last && self.file.player_of(next).is_none() {
             let player = self.player(next)?;
@@ -189,8 +191,10 @@ impl Lineage<'_> {
                 state.because.as_deref().unwrap_or("which ones is not known")
             )));
         }
-        let is_other = |state: &&StageState| state.dataset == DatasetState::Other;
-        match steps.stages.iter().find(is_other).filter(|_| superseded.is_none()) {
+        let is_other = |state: &&StageState| {
+            state.dataset == DatasetState::Other && superseded.is_none_or(|loss| loss.from != state.generation)
+        };
+        match steps.stages.iter().find(is_other) {
             Some(state) => Err(self.other_origin(state)),
             None => Ok(steps.next),
         }
