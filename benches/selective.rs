@@ -5,9 +5,8 @@
 #![allow(clippy::print_stdout, reason = "a bench prints its figures")]
 
 use rayon::prelude::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
-use renma::artifact::Registry;
-use renma::artifact::model::reference::load_model;
 use renma::artifact::publish::read_bounded;
+use renma::artifact::{Builtin, LoadedModel, ModelRef, Registry};
 use renma::config::load_config;
 use renma::engine::{
     Depth, Evaluation, Extension, Game, Limits, MpcLevel, MpcTable, Position, Score, SearchResult, Searcher, Selective,
@@ -59,7 +58,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             .map(|scored| scored.game.latest().position)
             .collect();
     let positions: Vec<Position> = positions.into_iter().filter(|position| position.legal_moves() != 0).collect();
-    let model = load_model("builtin:champion", Path::new("models/default"))?;
+    let model = LoadedModel::builtin(Builtin::Champion);
     let evaluation = &model.model.evaluation;
     let source_table = source_form()?;
     let none = Form { name: "none", mpc: &model.model.mpc, level: MpcLevel::FullWidth, selective: Selective::NONE };
@@ -133,12 +132,12 @@ fn source_form() -> Result<MpcTable, Box<dyn std::error::Error>> {
     let config = load_config(Path::new("configs/seed.toml"))?.config.fit_mpc;
     let changed = |fit: &mut FitMpcConfig| (fit.method, fit.depth_max) = (Method::Source { t: 1.4 }, DEEP.0);
     let config = config.with(changed)?;
-    let model = load_model("builtin:champion", folder.path())?;
+    let model = LoadedModel::builtin(Builtin::Champion);
     let registry = Registry::new(folder.path());
-    let task = FitMpcTask { config: &config, seed: 1, generation: 1, model: &model, registry: &registry, output: None };
+    let task = FitMpcTask { config, seed: 1, generation: 1, model, registry, output: None };
     let stop = AtomicBool::new(false);
-    let report = fit_mpc(task, Context { threads: 2, stop: &stop, budget_spent: &stop, progress: &(), host: &() })?;
-    Ok(load_model(&report.id, folder.path())?.model.mpc)
+    let report = fit_mpc(&task, Context { threads: 2, stop: &stop, budget_spent: &stop, progress: &(), host: &() })?;
+    Ok(report.id.parse::<ModelRef>()?.load(folder.path())?.model.mpc.clone())
 }
 
 fn search(searcher: &mut Searcher<'_>, form: &Form<'_>, position: Position, limits: Limits) -> SearchResult {

@@ -38,7 +38,7 @@ pub use model::champion::ChampionFile;
 pub use model::closed::{ClosedFile, GenerationLine};
 pub use model::document::{DatasetEntry, ModelDocument, ModelKind, ModelReference};
 pub use model::name::{ModelName, VersionId};
-pub use model::reference::{KnownModel, LoadedModel};
+pub use model::reference::{KnownModel, LoadedModel, ModelRef};
 pub use model::registry::Registry;
 pub use model::version::Model;
 pub use model::versions::Versions;

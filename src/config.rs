@@ -4,21 +4,23 @@ pub mod builtin;
 mod resolve;
 pub mod setting;
 
-use crate::artifact::ArtifactError;
 use crate::artifact::line::is_line;
 use crate::artifact::model::features_file::{parse_features, read_features};
 use crate::artifact::publish::{exists, read_bounded, read_file_or_pipe};
+use crate::artifact::{ArtifactError, ModelRef};
 use crate::engine::PatternSet;
 use crate::exchange::records;
 use crate::exchange::transcripts::read_transcripts;
 use crate::exit_code;
+use crate::pipeline::book::Book;
 use crate::pipeline::fit_mpc::task::FitMpcConfig;
 use crate::pipeline::gate::task::GateConfig;
-use crate::pipeline::generate::book::Book;
 use crate::pipeline::generate::task::GenerateConfig;
 use crate::pipeline::keys::{Checked, ConfigTable, Key, KeyFault, Takes};
+use crate::pipeline::request::Request;
 use crate::pipeline::selective::SelectiveConfig;
-use crate::pipeline::train::task::TrainConfig;
+use crate::pipeline::stage::Stage;
+use crate::pipeline::train::task::{MEMORY, TrainConfig};
 use resolve::{Fault, Resolved, resolve};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -40,7 +42,7 @@ pub const DEFAULT: &str = include_str!("../configs/default.toml");
 pub struct RunConfig {
     pub seed: u64,
     pub generations: u32,
-    pub start: String,
+    pub start: ModelRef,
     pub features: String,
     pub window: u32,
     pub keep_generations: u32,
@@ -93,9 +95,33 @@ pub struct LoadedConfig {
     /// The patterns and phases to train.
     pub features: Arc<PatternSet>,
     /// The openings that `generate.book` names.
-    pub book: Option<Arc<Book>>,
+    pub book: Option<Book>,
     /// Where the keys come from that the file or a setting names, as `table.key`; every other value is that of the default.
     pub origins: BTreeMap<String, Origin>,
+}
+
+impl LoadedConfig {
+    /// What is asked of a stage of the first generation, without models, datasets and output.
+    ///
+    /// # Panics
+    ///
+    /// If the stage has no table.
+    pub fn request(&self, stage: Stage, registry: &Path) -> Request {
+        let tables = serde_json::to_value(&self.config).expect("a config is plain data");
+        Request {
+            stage,
+            config: tables[stage.facts().config_table].clone(),
+            features: (stage == Stage::Train).then(|| Arc::clone(&self.features)),
+            book: self.book.clone().filter(|_| stage == Stage::Generate),
+            seed: self.config.run.seed,
+            generation: 1,
+            models: BTreeMap::new(),
+            datasets: Vec::new(),
+            output: None,
+            registry: registry.to_owned(),
+            memory: (stage == Stage::Train).then_some(MEMORY),
+        }
+    }
 }
 
 /// Where a value that is not the default's comes from.
@@ -262,7 +288,7 @@ fn load_text(path: &Path, text: &str, settings: &[Setting]) -> Result<LoadedConf
         None => read_features(&folder.join(features)).map_err(named("run.features", features))?,
     };
     let book = config.generate.openings.book();
-    let read = |book| read_book(&folder.join(book)).map(Arc::new).map_err(named("generate.book", book));
+    let read = |book| read_book(&folder.join(book)).map_err(named("generate.book", book));
     let book = book.map(read).transpose()?;
     let stem = || path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let name = builtin.map_or_else(stem, str::to_owned);

@@ -8,17 +8,17 @@ mod journal;
 pub mod plan;
 mod stages;
 
-use crate::artifact::model::reference::load_model;
 use crate::artifact::publish::is_folder;
-use crate::artifact::{ArtifactError, FolderLock, LoadedModel, Registry, Verdict, VerdictFile};
+use crate::artifact::{ArtifactError, FolderLock, LoadedModel, ModelRef, Registry, Verdict, VerdictFile};
 use crate::cluster::elsewhere::Elsewhere;
 use crate::config::LoadedConfig;
 use crate::exit_code;
-use crate::pipeline::gate::task::{GateReport, GateTask};
 use crate::pipeline::parts::MadeAgain;
 use crate::pipeline::promote::{PromoteReport, promote};
-use crate::pipeline::stage_task::{StageReport, StageTask};
+use crate::pipeline::request::{Request, RequestModel, Role};
+use crate::pipeline::stage::Stage;
 use crate::pipeline::train::repeated_games::refuse_repeated_games;
+use crate::pipeline::work::{Report, Work};
 use crate::pipeline::{Context, StageError};
 use crate::report::invocation::Invocation;
 use crate::run::claim::make_way;
@@ -29,7 +29,10 @@ use crate::run::lineage::{Change, Lineage};
 use crate::run::log::read_calls;
 use crate::run::loss::Loss;
 use crate::run::next::{Generations, Next};
+use crate::run::order::{GENERATION, Link, Source};
 use journal::{CallEnd, Journal};
+use serde_json::json;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -77,23 +80,14 @@ pub enum Event<'a> {
     /// Parts of shards were made again.
     Checked(MadeAgain),
     Made {
-        task: &'a StageTask<'a>,
-        report: &'a StageReport,
+        request: &'a Request,
+        report: &'a dyn Report,
         seconds: f64,
     },
     /// A match that only keeps the ladder true.
-    Drifted(&'a GateReport),
+    Drifted(&'a dyn Report),
     Promoted(&'a PromoteReport),
     Collected(&'a GcPlan),
-}
-
-/// What the tests of a candidate decided, as an exit code.
-pub const fn code_of(verdict: Option<Verdict>) -> u8 {
-    match verdict {
-        Some(Verdict::Rejected) => exit_code::REJECTED,
-        Some(Verdict::Inconclusive) => exit_code::INCONCLUSIVE,
-        Some(Verdict::Accepted) | None => exit_code::DONE,
-    }
 }
 
 /// A run at work. It holds the run's lock.
@@ -133,7 +127,7 @@ pub fn run(task: RunTask<'_>, tell: &dyn Fn(Event<'_>), context: Context<'_>) ->
     let result =
         journal.keep(|| Run { task, context, journal: &journal, tell, seconds: forecast?.seconds }.generations());
     journal.end(match &result {
-        Ok(verdict) => code_of(*verdict),
+        Ok(verdict) => verdict.map_or(exit_code::DONE, Verdict::exit_code),
         Err(error) => error.exit_code(),
     });
     result
@@ -166,21 +160,38 @@ impl Run<'_> {
     }
 
     fn generation(&self, next: &Next) -> Result<(), StageError> {
-        refuse_repeated_games(&next.tasks.datasets, self.context)?;
-        let champion = self.load(&next.champion)?;
-        self.make(&StageTask::Generate(next.tasks.generate(&champion)), next)?;
-        let draft = self.make_version(&StageTask::Train(next.tasks.train(&champion)), next)?;
-        let candidate = self.make_version(&StageTask::FitMpc(next.tasks.fit_mpc(&draft)), next)?;
-        let report = self.make(&StageTask::Gate(next.tasks.gate(&candidate, &champion)), next)?;
-        match report.verdict() {
-            Some(file) if file.verdict == Verdict::Accepted => self.promote(&candidate, file),
+        refuse_repeated_games(&next.requests.datasets, self.context)?;
+        let mut models = BTreeMap::from([(Source::Champion, self.load(&next.champion)?)]);
+        let mut verdict = None;
+        for link in &GENERATION {
+            let (request, work) = self.asked(next, link, &models)?;
+            let report = self.make(&request, &*work)?;
+            if let Some(version) = report.version() {
+                let made = version.parse().expect("it is the id of a version");
+                models.insert(Source::Made(link.stage), self.load(&ModelRef::Version(made))?);
+            }
+            verdict = report.verdict().cloned();
+        }
+        match verdict {
+            Some(file) if file.verdict == Verdict::Accepted => {
+                self.promote(&models[&Source::Made(Stage::FitMpc)], &file)
+            }
             _ => Ok(()),
         }
     }
 
-    /// Makes a stage that makes a version, and loads that.
-    fn make_version(&self, task: &StageTask<'_>, next: &Next) -> Result<LoadedModel, StageError> {
-        self.load(self.make(task, next)?.version().expect("the stage makes a version"))
+    /// What the next generation asks of a stage, and the work that it is.
+    fn asked(
+        &self,
+        next: &Next,
+        link: &Link,
+        models: &BTreeMap<Source, LoadedModel>,
+    ) -> Result<(Request, Box<dyn Work>), StageError> {
+        let registry = self.task.registry.folder();
+        let mut request = next.requests.of(link, |source| RequestModel::of(&models[&source], registry));
+        request.find_datasets()?;
+        let work = request.work(&link.models.iter().map(|(role, source)| (*role, models[source].clone())).collect())?;
+        Ok((request, work))
     }
 
     /// Makes an accepted candidate champion.
@@ -200,15 +211,20 @@ impl Run<'_> {
         let Some(veteran) = &next.veteran else { return Ok(()) };
         let (champion, veteran) = (self.load(&next.champion)?, self.load(veteran)?);
         let generation = next.generation - 1;
-        let output = generation_folder(self.task.datasets, DatasetFolder::Drift, generation);
-        let config = next.tasks.config.config.gate.of_pairs(DRIFT_PAIRS).map_err(StageError::from)?;
-        let gate_task = next.tasks.gate(&champion, &veteran);
-        let task = StageTask::Gate(GateTask { config: &config, generation, avoid: &[], output: &output, ..gate_task });
-        make_way(&task, true, self.context)?;
+        let registry = self.task.registry.folder();
+        let config = &next.requests.config;
+        let models = [(Role::Candidate, champion), (Role::Baseline, veteran)];
+        let request = Request {
+            config: json!(config.config.gate.of_pairs(DRIFT_PAIRS).map_err(StageError::from)?),
+            generation,
+            models: models.iter().map(|(role, model)| (*role, RequestModel::of(model, registry))).collect(),
+            output: Some(generation_folder(self.task.datasets, DatasetFolder::Drift, generation)),
+            ..config.request(Stage::Gate, registry)
+        };
+        let work = request.work(&models.into_iter().collect())?;
+        make_way(request.stage, &*work, true, self.context)?;
         // It is too short to be worth shards.
-        if let StageReport::Gate(report) = self.make_here(&task, generation)? {
-            (self.tell)(Event::Drifted(&report));
-        }
+        (self.tell)(Event::Drifted(&*self.make_here(&request, &*work)?));
         Ok(())
     }
 
@@ -241,7 +257,7 @@ impl Run<'_> {
         Lineage::read(self.task.config, self.task.registry, self.task.datasets)
     }
 
-    fn load(&self, name: &str) -> Result<LoadedModel, StageError> {
-        Ok(load_model(name, self.task.registry.folder())?)
+    fn load(&self, name: &ModelRef) -> Result<LoadedModel, StageError> {
+        Ok(name.load(self.task.registry.folder())?)
     }
 }

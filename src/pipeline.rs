@@ -1,6 +1,7 @@
 //! The stages: each reads artifacts, does its work on all cores and publishes artifacts. A stage never names another
 //! stage; they meet on disk.
 
+pub mod book;
 pub mod fit_mpc;
 #[cfg(test)]
 pub(crate) mod fixtures;
@@ -11,12 +12,14 @@ pub mod keys;
 pub mod level;
 pub mod parts;
 pub mod promote;
+pub mod request;
 pub mod selective;
 pub mod stage;
-pub mod stage_task;
+pub mod stages;
 pub mod train;
 pub mod version;
 pub mod watcher;
+pub mod work;
 mod workers;
 
 use crate::artifact::ArtifactError;

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use proc_macro2::{Span, TokenStream, TokenTree};
+use renma::pipeline::stage::Stage;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use syn::visit::{Visit, visit_attribute, visit_item_mod, visit_macro, visit_path};
@@ -38,12 +39,14 @@ const ENGINE: [(&str, &[&str]); 5] = [
     ("game", &["score", "board"]),
 ];
 
-/// Stages meet on disk: none names another.
-const STAGES: [&str; 5] = ["generate", "train", "fit_mpc", "gate", "promote"];
-
 /// What a stage is asked for and what it reports: data, which names no worker.
-const STAGE_DATA: [(&str, &[&str]); 4] =
-    [("generate", &["task", "book"]), ("train", &["task"]), ("fit_mpc", &["task", "metrics"]), ("gate", &["task"])];
+const STAGE_DATA: [(&str, &str); 2] = [("task", ""), ("metrics", "fit_mpc")];
+
+/// The file with the one list of the stages, above all of them.
+const STAGE_LIST: &str = "stages";
+
+/// What knows a stage from above: it alone names the file that makes all of it.
+const STAGE_DOOR: &str = "work";
 
 /// Who prints and reads the clock.
 const TALKERS: [&str; 3] = ["cli", "play", "serve"];
@@ -392,6 +395,11 @@ fn foreign_violation(own: &str, talks: bool, path: &[String]) -> Option<String> 
     prints.then(|| format!("only cli, play and serve print or read the clock, not {text}"))
 }
 
+/// Whether a part of the pipeline is a stage: those of the one list, and promotion, which has a file of its own.
+fn is_stage(part: &str) -> bool {
+    part == "promote" || Stage::ALL.iter().any(|stage| stage.facts().config_table == part)
+}
+
 /// How the module `own` may not name the path `other`.
 fn order_violation(own: &[String], other: &[String]) -> Option<String> {
     let text = other.join("::");
@@ -405,19 +413,27 @@ fn order_violation(own: &[String], other: &[String]) -> Option<String> {
         let allowed = ENGINE.iter().find(|(name, _)| *name == own_part).map_or(&[][..], |(_, allowed)| allowed);
         return (!allowed.contains(&part)).then(|| format!("engine::{own_part} may not name {text}"));
     }
-    if own[0] != "pipeline" || !STAGES.contains(&own_part) {
+    if own[0] != "pipeline" {
         return None;
     }
     if own_part != part {
-        let meets = STAGES.contains(&part);
-        return meets.then(|| format!("stage {own_part} may not name stage {part}: they meet on disk"));
+        return match (is_stage(own_part), is_stage(part)) {
+            (true, true) => Some(format!("stage {own_part} may not name stage {part}: they meet on disk")),
+            (true, false) => (part == STAGE_LIST).then(|| format!("stage {own_part} may not name the list of stages")),
+            (false, true) => {
+                (own_part != STAGE_LIST).then(|| format!("{own_part} may not name stage {part}: it is above"))
+            }
+            (false, false) => None,
+        };
+    }
+    if !is_stage(own_part) {
+        return None;
     }
     let (own_file, file) = (own.get(2)?.as_str(), other.get(2)?.as_str());
-    let data = STAGE_DATA.iter().find(|(stage, _)| *stage == part).map_or(&[][..], |(_, data)| data);
-    let is_data = |file: &str| data.contains(&file);
+    let is_data = |file: &str| STAGE_DATA.iter().any(|(data, of)| *data == file && (of.is_empty() || *of == part));
     match file {
         _ if own_file == file => None,
-        "run" => Some(format!("nothing inside stage {part} may name its run: {text}")),
+        "run" if own_file != STAGE_DOOR => Some(format!("nothing inside stage {part} may name its run: {text}")),
         _ => (is_data(own_file) && !is_data(file))
             .then(|| format!("{own_file} of stage {part} is data and may not name {text}")),
     }
@@ -553,6 +569,9 @@ fn a_stage_that_names_another_is_noticed() {
     ] {
         check(name, source, Some("they meet on disk"));
     }
+    check("pipeline/parts.rs", "use super::gate::task::GateTask;", Some("it is above"));
+    check("pipeline/gate/play.rs", "fn f() { crate::pipeline::stages::all(); }", Some("may not name the list"));
+    check("pipeline/stages.rs", "use super::gate::task::GateTask;", None);
 }
 
 #[test]

@@ -8,9 +8,8 @@ mod workspace;
 use renma::artifact::model::archive::Archive;
 use renma::artifact::model::document::Origin;
 use renma::artifact::model::features_file::parse_features;
-use renma::artifact::model::reference::load_model;
 use renma::artifact::seal::seal;
-use renma::artifact::{ArtifactError, ContentHash, LoadedModel, Model, ModelDocument, ModelKind, Registry};
+use renma::artifact::{ArtifactError, ContentHash, LoadedModel, Model, ModelDocument, ModelKind, ModelRef, Registry};
 use renma::engine::Evaluation;
 use serde_json::{Value, json};
 use std::fs;
@@ -55,7 +54,7 @@ fn packed_draft(keys: &str) -> Vec<u8> {
 /// The archive of a model.
 fn packed(name: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
-    load_model(name, Path::new("")).unwrap().archive().unwrap().write(&mut bytes).unwrap();
+    name.parse::<ModelRef>().unwrap().load(Path::new("")).unwrap().archive().unwrap().write(&mut bytes).unwrap();
     bytes
 }
 
@@ -109,7 +108,7 @@ fn packing_unpacking_and_packing_again_gives_the_same_bytes_and_model() {
     assert!(bytes("first.renma") == bytes("second.renma") && bytes("first.renma") == bytes("third.renma"));
     assert!(files(Path::new(DATA)) == files(&workspace.path("models/a/v0002")), "the files of the version");
     let [before, after] = [DATA, workspace.path("first.renma").to_str().unwrap()]
-        .map(|name| load_model(name, Path::new("")).unwrap())
+        .map(|name| name.parse::<ModelRef>().unwrap().load(Path::new("")).unwrap())
         .map(|model| (model.id, model.content, model.model.weights_hash(), model.known.document));
     assert_eq!(before, after);
 }
@@ -144,7 +143,7 @@ fn every_command_with_a_model_takes_an_archive() {
         format!("generate --config {started} --output started"),
         format!("train --config {config} --dataset games --parent m.renma"),
         format!("fit-mpc --config {config} --model m.renma"),
-        format!("shard plan plan.json --config {config} --model m.renma --output planned"),
+        format!("generate --plan plan.json --config {config} --model m.renma --output planned"),
         "shard run plan.json 0".to_owned(),
         "bench search --depth 2 --positions 2 --model m.renma".to_owned(),
     ] {
@@ -397,7 +396,7 @@ fn an_import_never_takes_the_place_of_another_version() {
     assert_eq!(outcome.code, Some(2));
     assert!(outcome.stderr.contains("it once had a v0001"), "{}", outcome.stderr);
     // The next version comes after the highest that was imported.
-    let loaded = load_model("model.renma", Path::new("")).err();
+    let loaded = ModelRef::Path("model.renma".into()).load(Path::new("")).err();
     assert!(loaded.is_some(), "a name is relative to the caller's folder");
     let registry = Registry::new(&workspace.path("models/a"));
     assert_eq!(registry.version_last().unwrap().unwrap().to_string(), "v0002");

@@ -240,10 +240,10 @@ fn nonsense_on_the_command_line_is_a_usage_error() {
         ("generate --config configs/tiny.toml --outputs out", "--outputs"),
         ("generat", "generat"),
         ("train --config configs/tiny.toml --dataset data --memory 4", "--memory 4GB"),
-        (
-            "shard plan p.json --config configs/tiny.toml --stage train --dataset data --memory 4000000000",
-            "--memory 4GB",
-        ),
+        ("train --plan p.json --config configs/tiny.toml --dataset data --memory 4000000000", "--memory 4GB"),
+        ("train --config configs/tiny.toml --dataset data --shards 4", "--plan <FILE>"),
+        ("gate --plan p.json --config configs/tiny.toml --candidate v0002 --output out", "--baseline <MODEL>"),
+        ("generate --plan p.json --budget 1h --config configs/tiny.toml --output out", "--budget"),
         ("bench generate --config configs/tiny.toml --games 0", "games"),
         ("eval positions.obf --mpc-level 42", "--mpc-level"),
         ("model import registry/v0002/model.json --format mpc-dat --models registry", "--model"),
@@ -643,12 +643,13 @@ fn three_hundred_flipped_bits_are_all_noticed() {
     let context = Context { threads: 1, stop: &NEVER, budget_spent: &NEVER, progress: &(), host: &() };
     let use_dataset = || -> Result<(), StageError> {
         let task = TrainTask {
-            config: &config.config.train,
+            config: config.config.train.clone(),
             seed: 1,
+            generation: 1,
             features: Arc::clone(&config.features),
-            datasets: vec![&data],
+            datasets: vec![data.clone().into()],
             parent: None,
-            registry: &registry,
+            registry: registry.clone(),
             memory: 0,
         };
         train(&task, context).map(|_| ())

@@ -21,7 +21,7 @@ fn planned() -> Workspace {
     let config = workspace.config("run", "smoke", &[("generate.part_games", "10")]);
     let model = "--model builtin:square-weights";
     workspace.done(&format!("generate --config {config} {model} --output whole"));
-    workspace.done(&format!("shard plan plan.json --config {config} {model} --shards 6 --output shards"));
+    workspace.done(&format!("generate --plan plan.json --config {config} {model} --shards 6 --output shards"));
     workspace
 }
 
@@ -207,7 +207,7 @@ fn a_plan_that_is_driven_is_not_replaced() {
     let plan = || std::fs::read(workspace.path("plan.json")).unwrap();
     let (before, driven) = (plan(), FolderLock::take_named(workspace.root(), ".plan.json.lock").unwrap());
     let model = "--model builtin:square-weights --output shards";
-    let other = format!("shard plan plan.json --force --config configs/run.toml {model} --shards 3");
+    let other = format!("generate --plan plan.json --force --config configs/run.toml {model} --shards 3");
     let outcome = workspace.run(&other);
     assert_eq!(outcome.code, Some(75), "{}", outcome.stderr);
     assert!(plan() == before && outcome.stderr.contains(".plan.json.lock is in use"), "{}", outcome.stderr);

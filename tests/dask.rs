@@ -29,7 +29,7 @@ fn planned() -> Workspace {
     let config = workspace.config("run", "smoke", &changes);
     let model = "--model builtin:square-weights";
     workspace.done(&format!("generate --config {config} {model} --output whole"));
-    workspace.done(&format!("shard plan plan.json --config {config} {model} --shards {SHARDS} --output shards"));
+    workspace.done(&format!("generate --plan plan.json --config {config} {model} --shards {SHARDS} --output shards"));
     workspace
 }
 

@@ -142,7 +142,7 @@ fn names_that_are_not_text_are_printed_as_well_as_can_be() {
         ("dataset import lines.txt --format transcripts --output i@ --json".to_owned(), "\"skipped\":true"),
         ("dataset merge d@/selfplay/generation=0001 i@ --output m@ --json".to_owned(), "m\u{fffd}"),
         ("dataset export m@ --format csv --output e@.csv --json".to_owned(), "e\u{fffd}.csv"),
-        (format!("shard plan p@.json --config {config} --shards 2 --output out --json"), "p\u{fffd}.json"),
+        (format!("generate --plan p@.json --config {config} --shards 2 --output out --json"), "p\u{fffd}.json"),
         ("shard run p@.json 0 --json".to_owned(), "games_played"),
         (format!("train --config {config} --dataset d@/selfplay/generation=0001 --models r@ --json"), "v0001"),
         ("model show v0001 --models r@ --datasets d@ --json".to_owned(), "d\u{fffd}/selfplay"),
@@ -169,8 +169,8 @@ fn a_plan_names_no_folder_that_json_cannot() {
     run(&workspace, &format!("train --config {config} --dataset data --models r@"));
     let before = all_paths_lossy(workspace.root());
     for arguments in [
-        format!("shard plan plan.json --config {config} --shards 2 --output o@"),
-        format!("shard plan plan.json --config {config} --shards 2 --output out --models r@ --model v0001 --json"),
+        format!("generate --plan plan.json --config {config} --shards 2 --output o@"),
+        format!("generate --plan plan.json --config {config} --shards 2 --output out --models r@ --model v0001 --json"),
     ] {
         let outcome = run(&workspace, &arguments);
         assert_eq!(outcome.code, Some(2), "renma {arguments}\n{}", outcome.stderr);

@@ -52,7 +52,7 @@ const WRITERS: [(&str, &str); 27] = [
     ("merge", "dataset merge datasets/tiny/selfplay/generation=0001 --output data/merged"),
     ("model-export", "model export --model models/tiny/v0002 --format renma --force --output out.renma"),
     ("model-import", "model import tiny.renma --models models/new"),
-    ("shard-plan", "shard plan new.json --force --config configs/tiny.toml --shards 2 --output data/planned"),
+    ("shard-plan", "generate --plan new.json --force --config configs/tiny.toml --shards 2 --output data/planned"),
     ("shard-run", "shard run plan.json 0"),
     ("shard-drive", "shard drive plan.json --on COPY --workers 2"),
     ("shard-finish", "shard finish sharded.json"),
@@ -79,7 +79,7 @@ static MADE: LazyLock<Workspace> = LazyLock::new(|| {
     made.done("promote models/promoted/v0002");
     for (plan, output) in [("plan.json", "data/driven"), ("sharded.json", "data/sharded")] {
         made.done(&format!(
-            "shard plan {plan} --config configs/tiny.toml --model builtin:square-weights --shards 2 --output {output}"
+            "generate --plan {plan} --config configs/tiny.toml --model builtin:square-weights --shards 2 --output {output}"
         ));
     }
     (0..2).for_each(|shard| drop(made.done(&format!("shard run sharded.json {shard}"))));

@@ -199,7 +199,7 @@ fn shards_in_any_order_give_the_bytes_of_one_run() {
     workspace.done(&format!("generate --config {config} --output whole"));
     for (count, order) in [(1, &[0][..]), (7, &[6, 2, 0, 5, 2, 1, 4][..]), (100, &[8, 1, 2, 3, 0, 5, 4, 7][..])] {
         let (plan, output) = (format!("plan{count}.json"), format!("shards{count}"));
-        workspace.done(&format!("shard plan {plan} --config {config} --shards {count} --output {output}"));
+        workspace.done(&format!("generate --plan {plan} --config {config} --shards {count} --output {output}"));
         for shard in order {
             workspace.done(&format!("shard run {plan} {shard} --threads {}", 1 + shard % 3));
         }
@@ -230,7 +230,7 @@ fn a_plan_holds_for_its_model_only() {
     let changed = quick(&workspace, "b", &[("run.seed", "2"), ("train.epochs", "1")]);
     workspace.done(&format!("train --config {changed} --dataset data --models registry"));
     copy_folder(&workspace.path("registry/v0001"), &workspace.path("player"));
-    workspace.done(&format!("shard plan plan.json --config {config} --model player --shards 2 --output out"));
+    workspace.done(&format!("generate --plan plan.json --config {config} --model player --shards 2 --output out"));
     copy_folder(&workspace.path("registry/v0002"), &workspace.path("player"));
     let outcome = workspace.run("shard run plan.json 0");
     assert_eq!(outcome.code, Some(65), "{}", outcome.stderr);

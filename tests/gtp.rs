@@ -10,11 +10,11 @@ use renma::engine::{Depth, Limits};
 use renma::play::gtp::serve;
 use std::io::{Cursor, Write};
 use std::process::{Command, Stdio};
-use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, LazyLock};
 use workspace::Outcome;
 
-static MODEL: LazyLock<Model> = LazyLock::new(|| LoadedModel::builtin(Builtin::SquareWeights).model);
+static MODEL: LazyLock<Arc<Model>> = LazyLock::new(|| LoadedModel::builtin(Builtin::SquareWeights).model);
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 const LIMITS: Limits = Limits { exact_empties: 6, ..Limits::full_width(Depth(1)) };

@@ -31,7 +31,7 @@ static RUN: LazyLock<Workspace> = LazyLock::new(|| {
     let run = Workspace::new();
     let config = tiny(&run, "tiny", &[]);
     run.done(&format!("generate --config {config} --output data"));
-    run.done(&format!("shard plan plan.json --config {config} --shards 3 --output out"));
+    run.done(&format!("generate --plan plan.json --config {config} --shards 3 --output out"));
     run
 });
 
@@ -355,7 +355,7 @@ fn a_config_of_too_many_parts_names_the_size_that_it_needs() {
         ),
     ] {
         let config = tiny(&workspace, "many", &keys);
-        for arguments in ["generate --output new", "shard plan new.json --shards 4 --output new"] {
+        for arguments in ["generate --output new", "generate --plan new.json --shards 4 --output new"] {
             check(&workspace, &format!("{arguments} --config {config}"), 2, &words);
         }
     }
@@ -383,8 +383,10 @@ fn shards_write_only_to_folders_of_their_own() {
     let config = "--config configs/tiny.toml";
     let line = workspace.config("line", "smoke", &[("fit_mpc.games", "4"), ("fit_mpc.part_games", "4")]);
     workspace.done(&format!("train {config} --dataset data --models models/run"));
-    workspace.done(&format!("shard plan fit.json --stage fit-mpc --config {line} --model builtin:square-weights --models models/run --output samples"));
-    workspace.done(&format!("shard plan train.json --stage train {config} --dataset data --models models/run"));
+    workspace.done(&format!(
+        "fit-mpc --plan fit.json --config {line} --model builtin:square-weights --models models/run --output samples"
+    ));
+    workspace.done(&format!("train --plan train.json {config} --dataset data --models models/run"));
     workspace.write("notes/todo.txt", "");
     workspace.write("out/mine.txt", "");
     for (plan, key, folders) in [

@@ -1,16 +1,11 @@
 //! The ids of steps and recipes, by which everything that was made is found again.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use renma::artifact::model::reference::load_model;
-use renma::artifact::{ContentHash, Dataset, Registry};
+use renma::artifact::{Builtin, ContentHash, LoadedModel};
 use renma::config::load_config;
-use renma::pipeline::fit_mpc::task::FitMpcTask;
-use renma::pipeline::gate::task::GateTask;
-use renma::pipeline::generate::task::GenerateTask;
-use renma::pipeline::train::task::TrainTask;
-use renma::pipeline::{fit_mpc, gate, generate, train};
+use renma::pipeline::request::{Models, RequestDataset, Role};
+use renma::pipeline::stage::Stage;
 use std::path::Path;
-use std::sync::Arc;
 
 /// These ids may change only with a stage's algorithm version or the set of keys that a step depends on, and recipes with the
 /// format of their datasets too. Everything made before then belongs to another step.
@@ -18,56 +13,39 @@ use std::sync::Arc;
 fn step_and_recipe_ids_stay_what_they_are() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let config = load_config(&root.join("tests/data/every-key.toml")).unwrap();
-    let nowhere = Path::new("nowhere");
-    let registry = Registry::new(nowhere);
-    let model = load_model("builtin:square-weights", nowhere).unwrap();
-    let baseline = load_model("builtin:disc-count", nowhere).unwrap();
-    let folder = root.join("datasets/yardstick");
-    let dataset = Dataset::open(&folder).unwrap();
-    let avoid = [folder.clone()];
-    let generate_task = GenerateTask {
-        config: &config.config.generate,
-        book: None,
-        seed: 1,
-        generation: 1,
-        model: &model,
-        output: nowhere,
+    let [model, baseline] = [Builtin::SquareWeights, Builtin::DiscCount].map(LoadedModel::builtin);
+    let mut dataset = RequestDataset::from(root.join("datasets/yardstick"));
+    dataset.content = Some(dataset.content().unwrap());
+    let models: Models<LoadedModel> = [
+        (Role::Model, model.clone()),
+        (Role::Parent, model.clone()),
+        (Role::Candidate, model),
+        (Role::Baseline, baseline),
+    ]
+    .into_iter()
+    .collect();
+    let ids = |stage, output: Option<&str>| {
+        let mut request = config.request(stage, Path::new("nowhere"));
+        request.seed = 1;
+        request.datasets = vec![dataset.clone()];
+        request.output = output.map(Into::into);
+        let work = request.work(&models).unwrap();
+        [work.step().unwrap().id, work.recipe().unwrap()]
     };
-    let train_task = TrainTask {
-        config: &config.config.train,
-        seed: 1,
-        features: Arc::clone(&config.features),
-        datasets: vec![&folder],
-        parent: Some(&model),
-        registry: &registry,
-        memory: 0,
-    };
-    let fit_mpc_task = FitMpcTask {
-        config: &config.config.fit_mpc,
-        seed: 1,
-        generation: 1,
-        model: &model,
-        registry: &registry,
-        output: None,
-    };
-    let gate_task = GateTask {
-        config: &config.config.gate,
-        seed: 1,
-        generation: 1,
-        candidate: &model,
-        baseline: &baseline,
-        avoid: &avoid,
-        output: nowhere,
-        remake: false,
-    };
+    let [generate, train, fit_mpc, gate] = [
+        ids(Stage::Generate, Some("nowhere")),
+        ids(Stage::Train, None),
+        ids(Stage::FitMpc, None),
+        ids(Stage::Gate, Some("nowhere")),
+    ];
     let found: [(&str, ContentHash); 7] = [
-        ("generate step", generate::recipe::step(&generate_task).id),
-        ("generate recipe", generate::recipe::recipe(&generate_task).hash),
-        ("train step", train::recipe::step(&train_task, &train::recipe::contents(&[dataset])).id),
-        ("fit-mpc step", fit_mpc::recipe::step(&fit_mpc_task).id),
-        ("fit-mpc recipe", fit_mpc::recipe::recipe(&fit_mpc_task).hash),
-        ("gate step", gate::recipe::step(&gate_task).unwrap().id),
-        ("gate recipe", gate::recipe::recipe(&gate_task).unwrap().hash),
+        ("generate step", generate[0]),
+        ("generate recipe", generate[1]),
+        ("train step", train[0]),
+        ("fit-mpc step", fit_mpc[0]),
+        ("fit-mpc recipe", fit_mpc[1]),
+        ("gate step", gate[0]),
+        ("gate recipe", gate[1]),
     ];
     let expected = [
         ("generate step", "33a05344369353af8219ee8ff56c2c7841a66ce0413ee36e4855bdf5f9aa65f4"),

@@ -246,19 +246,9 @@ fn a_wrong_setting_names_the_key_as_a_file_would() {
         assert!(outcome.stderr.contains(words), "{options}: {}", outcome.stderr);
     }
     // Every command with a config has it.
-    for command in [
-        "generate",
-        "train",
-        "fit-mpc",
-        "gate",
-        "status",
-        "gc",
-        "config show",
-        "eval",
-        "bench train",
-        "bench generate",
-        "shard plan",
-    ] {
+    for command in
+        ["generate", "train", "fit-mpc", "gate", "status", "gc", "config show", "eval", "bench train", "bench generate"]
+    {
         let help = workspace.done(&format!("{command} --help"));
         assert!(help.contains("--config") && help.contains("--set <KEY=VALUE>"), "{command}: {help}");
     }

@@ -8,10 +8,10 @@ mod workspace;
 
 use renma::artifact::dataset::folder::part_path;
 use renma::artifact::dataset::manifest::content_of;
-use renma::artifact::model::reference::load_model;
 use renma::artifact::step::settings_hash;
 use renma::artifact::{
-    ContentHash, DatasetKind, DatasetWriter, GAMES, ImportedGame, Manifest, NEVER, POSITIONS, PositionRow, Provenance,
+    ContentHash, DatasetKind, DatasetWriter, GAMES, ImportedGame, Manifest, ModelRef, NEVER, POSITIONS, PositionRow,
+    Provenance,
 };
 use renma::engine::{Depth, Game, Limits, MpcLevel, NodeRequest, Score, Searcher, Squares};
 use renma::pipeline::generate::task::ALGORITHM;
@@ -121,7 +121,7 @@ fn self_play_ends_in_the_midst_of_any_search() {
         check_in_the_midst(&workspace, &format!("generate --config {config} {model} --output data/{name}"));
     }
     let config = "configs/label.toml --model builtin:square-weights";
-    workspace.done(&format!("shard plan plan.json --config {config} --shards 2 --output data/shards"));
+    workspace.done(&format!("generate --plan plan.json --config {config} --shards 2 --output data/shards"));
     check_in_the_midst(&workspace, "shard run plan.json 0");
 }
 
@@ -285,7 +285,7 @@ fn a_pipeline_that_a_signal_ends_is_recorded_as_interrupted() {
 
 /// Runs a search that would take hours, raises its flag in the midst of it and says how long it took to end.
 fn seconds_to_end(search: impl FnOnce(&mut Searcher<'_>) -> bool) -> f64 {
-    let model = load_model("builtin:square-weights", Path::new("models")).unwrap().model;
+    let model = "builtin:square-weights".parse::<ModelRef>().unwrap().load(Path::new("models")).unwrap().model;
     let stop = AtomicBool::new(false);
     let mut searcher = Searcher::new(&model.evaluation, &model.mpc, 16).stopped_by(&stop);
     std::thread::scope(|scope| {

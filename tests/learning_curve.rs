@@ -83,15 +83,16 @@ impl Progress for Stopper {
 }
 
 /// Asks for something of the training that `on` describes.
-fn with_task<T>(workspace: &Workspace, models: &Path, ask: impl FnOnce(&TrainTask<'_>) -> T) -> T {
+fn with_task<T>(workspace: &Workspace, models: &Path, ask: impl FnOnce(&TrainTask) -> T) -> T {
     let config = load_config(&workspace.path("configs/on.toml")).unwrap();
     ask(&TrainTask {
-        config: &config.config.train,
+        config: config.config.train,
         seed: 1,
+        generation: 1,
         features: Arc::clone(&config.features),
-        datasets: vec![&workspace.path("data")],
+        datasets: vec![workspace.path("data").into()],
         parent: None,
-        registry: &Registry::new(models),
+        registry: Registry::new(models),
         memory: 1 << 30,
     })
 }

@@ -1,17 +1,19 @@
-//! `renma run`: the commands that it stands for, and what it does with names that a shell would obey.
+//! `renma run`: the requests that it stands for, and what it does with names that a shell would obey.
 #![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "support/workspace.rs"]
 mod workspace;
 
+use renma::artifact::ModelRef;
 use renma::artifact::seal::{read_sealed, write_sealed};
+use renma::pipeline::Context;
+use renma::pipeline::request::{Request, Role};
+use renma::pipeline::stage::Stage;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
 use workspace::{Outcome, Workspace, copy_folder, files, pipeline_command};
-
-/// What is appended to the commands that depend on a verdict.
-const ONLY_IF_ACCEPTED: &str = "  # only if the gate accepts";
 
 /// A tiny run of two generations against a start that is weak enough to be beaten.
 fn config(workspace: &Workspace) -> String {
@@ -23,11 +25,26 @@ fn run(workspace: &Workspace, options: &[&str]) -> Outcome {
     workspace.command(&[&["run", "--config", "configs/run.toml"], options].concat()).output().unwrap().into()
 }
 
-/// The commands of the next generation, as `--dry-run -v` prints them.
-fn commands(workspace: &Workspace) -> Vec<String> {
+/// What the next generation asks of its stages, as `--dry-run -v` prints it.
+fn requests(workspace: &Workspace) -> Vec<Request> {
     let plan = run(workspace, &["--dry-run", "-v"]);
     assert_eq!(plan.code, Some(0), "{}", plan.stderr);
-    plan.stderr.lines().filter(|line| line.starts_with("renma ")).map(str::to_owned).collect()
+    let lines = plan.stderr.lines().filter(|line| line.starts_with('{'));
+    lines.map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Makes what is asked for in the folder of a workspace.
+fn make(workspace: &Workspace, request: Request) {
+    let mut request = Request {
+        output: request.output.map(|folder| workspace.root().join(folder)),
+        registry: workspace.root().join(&request.registry),
+        ..request
+    };
+    request.datasets.iter_mut().for_each(|dataset| dataset.folder = workspace.root().join(&dataset.folder));
+    let models = request.find_models(&ModelRef::Champion).unwrap().load().unwrap();
+    let never = AtomicBool::new(false);
+    let context = Context { threads: 2, stop: &never, budget_spent: &never, progress: &(), host: &() };
+    request.work(&models).unwrap().make(context).unwrap();
 }
 
 /// The datasets and models, without what only a run as a whole has: its lineage and its copies of the config.
@@ -39,30 +56,46 @@ fn made(workspace: &Workspace) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[test]
-fn the_commands_of_a_dry_run_make_the_bytes_of_the_run() {
+fn the_requests_of_a_dry_run_make_the_bytes_of_the_run() {
     let [by_hand, by_loop] = [Workspace::new(), Workspace::new()];
     config(&by_hand);
     config(&by_loop);
-    let first = commands(&by_hand);
-    assert_eq!(first.len(), 5, "{first:?}");
-    assert!(first[4].starts_with("renma promote ") && first[4].ends_with(ONLY_IF_ACCEPTED), "{first:?}");
+    let first = requests(&by_hand);
+    assert_eq!(first.iter().map(|request| request.stage).collect::<Vec<_>>(), Stage::ALL);
     assert!(!by_hand.path("models").exists(), "a dry run wrote something");
-    for line in &first {
-        let words = shlex::split(line.trim_end_matches(ONLY_IF_ACCEPTED)).unwrap();
-        let words: Vec<&str> = words[1..].iter().map(String::as_str).collect();
-        let outcome: Outcome = by_hand.command(&words).output().unwrap().into();
-        assert_eq!(outcome.code, Some(0), "{line}\n{}", outcome.stderr);
+    for request in first {
+        make(&by_hand, request);
     }
+    by_hand.done("promote v0002 --models models/run --verdict datasets/run/gate/generation=0001");
     let outcome = run(&by_loop, &["--generations", "1"]);
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     assert_eq!(made(&by_hand).keys().collect::<Vec<_>>(), made(&by_loop).keys().collect::<Vec<_>>());
-    assert!(made(&by_hand) == made(&by_loop), "the commands make other bytes than the run");
-    // The second generation is planned with the run's own copy of the config.
-    let second = commands(&by_loop);
-    assert!(second[0].contains("--config models/run/config/generation=0001/run.toml"), "{second:?}");
-    assert!(second[2].contains("--model v0003") && second[4].contains("promote v0004"), "{second:?}");
+    assert!(made(&by_hand) == made(&by_loop), "the requests make other bytes than the run");
+    let second = requests(&by_loop);
+    let version = |request: &Request, role| request.models[&role].name.to_string();
+    assert_eq!(
+        (version(&second[2], Role::Model), version(&second[3], Role::Candidate)),
+        ("v0003".into(), "v0004".into())
+    );
     assert_eq!(run(&by_loop, &[]).code, Some(0));
-    assert_eq!(commands(&by_loop), [""; 0]);
+    assert_eq!(requests(&by_loop), []);
+}
+
+#[test]
+fn the_loop_the_command_line_and_a_plan_ask_for_the_same() {
+    let workspace = Workspace::new();
+    let config = config(&workspace);
+    let [asked, ..] = &requests(&workspace)[..] else { panic!("a generation has stages") };
+    let output = asked.output.as_ref().unwrap().display();
+    let command = format!("generate --config {config} --model builtin:disc-count --output {output}");
+    workspace.done(&format!("{command} --plan plan.json"));
+    let renma = env!("CARGO_BIN_EXE_renma");
+    let on = format!("{renma} shard run {{plan}} {{shard}}");
+    assert_eq!(run(&workspace, &["--generations", "1", "--on", &on]).code, Some(0));
+    for plan in ["plan.json", "datasets/run/plans/generation=0001/generate.json"] {
+        let plan: Value = read_sealed(&workspace.path(plan)).unwrap();
+        assert_eq!(plan["request"], serde_json::to_value(asked).unwrap());
+    }
 }
 
 /// A name by which a shell that reads `name=value` lines would run a command.

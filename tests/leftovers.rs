@@ -55,7 +55,7 @@ fn temporaries(folder: &Path) -> Vec<PathBuf> {
 fn every_writer_of_a_dataset_sweeps_what_is_dead_and_keeps_what_lives() {
     let workspace = Workspace::new();
     let config = workspace.config("quick", "smoke", &QUICK);
-    workspace.done(&format!("shard plan plan.json --config {config} --shards 2 --output data"));
+    workspace.done(&format!("generate --plan plan.json --config {config} --shards 2 --output data"));
     for arguments in [
         "shard run plan.json 0",
         "shard run plan.json 1",
@@ -240,12 +240,13 @@ fn two_trainings_of_one_step_make_one_version() {
     let data = workspace.path("data");
     let registry = Registry::new(&workspace.path("registry"));
     let task = TrainTask {
-        config: &config.config.train,
+        config: config.config.train.clone(),
         seed: config.config.run.seed,
+        generation: 1,
         features: Arc::clone(&config.features),
-        datasets: vec![&data],
+        datasets: vec![data.into()],
         parent: None,
-        registry: &registry,
+        registry: registry.clone(),
         memory: 0,
     };
     let context = Context { threads: 1, stop: &NEVER, budget_spent: &NEVER, progress: &(), host: &() };

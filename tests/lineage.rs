@@ -312,9 +312,15 @@ fn after_every_fifth_generation_the_champion_plays_a_former_one() {
     let mut lineage = Lineage::read(&loaded, &registry, &datasets).unwrap();
     lineage.closed.generation = 5;
     let players = lineage.file.generations.iter_mut().map(|entry| &mut entry.player);
-    players.filter(|player| player.content == verdict.baseline.content).for_each(|gone| gone.name = "v0999".to_owned());
+    players
+        .filter(|player| player.content == verdict.baseline.content)
+        .for_each(|gone| gone.name = "v0999".parse().unwrap());
     let (next, _) = lineage.preview_next(Change::Refuse, Generations::Last(5)).unwrap();
-    assert_ne!(next.veteran.as_deref(), Some("v0999"), "a version that is gone was to play");
+    assert_ne!(
+        next.veteran.map(|veteran| veteran.to_string()).as_deref(),
+        Some("v0999"),
+        "a version that is gone was to play"
+    );
     std::fs::rename(workspace.path("aside"), &drift).unwrap();
     let elo =
         |content: &str| ladder.iter().find(|standing| standing.content.to_string() == content).unwrap().rating.elo;
@@ -386,8 +392,7 @@ fn the_plan_of_a_restart_makes_its_generation_with_the_changed_config() {
     let config = tiny(&workspace, "run", &[("train.epochs", "3")]);
     let plan = workspace.done(&format!("run --config {config} --restart 2 --dry-run --json"));
     let plan: Value = serde_json::from_str(&plan).unwrap();
-    let line = plan["commands"][0]["line"].as_str().unwrap();
-    assert!(line.contains(&format!("--config {config}")), "{line}");
+    assert_eq!(plan["requests"][1]["config"]["epochs"], 3, "{plan}");
 }
 
 #[test]

@@ -76,7 +76,7 @@ def measure_all(renma, times):
     for generation, dataset in enumerate(selfplay[1:], 2):
         plan = f"plan{generation}.json"
         divided = ["--generation", generation, "--output", dataset, "--shards", 2]
-        measure("shard plan", one, "shard", "plan", plan, *config, *player, *divided)
+        measure("plan", one, "generate", "--plan", plan, *config, *player, *divided)
         for shard in range(2):
             measure("shard run", lambda: one() // 2, "shard", "run", plan, shard)
         measure("shard finish", lambda: rows_in(dataset), "shard", "finish", plan)

@@ -193,6 +193,6 @@ fn the_source_s_form_goes_out_and_in_as_mpc_dat() {
         [(3, 1, 1.0), (4, 2, 1.0), (5, 1, 1.0)]
     );
     // A file of statistics does not say how many samples they are from.
-    let Model { mpc_samples, mpc_weights, .. } = &back.model;
+    let Model { mpc_samples, mpc_weights, .. } = &*back.model;
     assert_eq!((&mpc_samples[..], *mpc_weights), (&[0; 3][..], Some(fitted.model.weights_hash())));
 }

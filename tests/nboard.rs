@@ -12,8 +12,8 @@ use rustix::process::Signal;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Cursor, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, LazyLock};
 use workspace::{Outcome, Workspace, send};
 
 /// A quick player without a file.
@@ -273,7 +273,7 @@ fn a_signal_ends_it_at_work_and_at_rest() {
     }
 }
 
-static MODEL: LazyLock<Model> = LazyLock::new(|| LoadedModel::builtin(Builtin::SquareWeights).model);
+static MODEL: LazyLock<Arc<Model>> = LazyLock::new(|| LoadedModel::builtin(Builtin::SquareWeights).model);
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// The answers of an engine that looks one move ahead.

@@ -50,7 +50,7 @@ const WRITERS: [&str; 6] = [
     "model export --model registry/v0002 --format es-cube-eval --output",
     "model export --model registry/v0002 --format mpc-dat --output",
     "model export --model registry/v0003 --format edax-eval --output",
-    "shard plan --config configs/tiny.toml --models registry --model v0001 --shards 1 --output out",
+    "generate --config configs/tiny.toml --models registry --model v0001 --shards 1 --output out --plan",
 ];
 
 fn check_refused(outcome: &Outcome, what: &str, words: &[&str]) {
@@ -74,7 +74,7 @@ fn an_output_that_exists_is_kept_and_its_own_kind_is_overwritten_only_by_force()
         let path = format!("out{number}");
         workspace.done(&format!("{writer} {path}"));
         let written = std::fs::read(workspace.path(&path)).unwrap();
-        if !writer.starts_with("shard plan") {
+        if !writer.ends_with("--plan") {
             check_refused(&workspace.run(&format!("{writer} {path}")), writer, &[&path, "it exists", "--force"]);
         }
         workspace.done(&format!("{writer} {path} --force"));
@@ -219,7 +219,7 @@ fn stages() -> [String; 4] {
         format!("generate {CONFIG} --model v0001 --output"),
         format!("fit-mpc {CONFIG} --model v0001 --output"),
         format!("gate {CONFIG} --candidate v0002 --baseline v0001 --output"),
-        format!("shard plan - {CONFIG} --model v0001 --shards 1 --output"),
+        format!("generate --plan - {CONFIG} --model v0001 --shards 1 --output"),
     ]
 }
 
@@ -229,7 +229,7 @@ fn no_stage_begins_in_a_folder_with_files_of_others() {
     for stage in stages() {
         workspace.write("home/letter.txt", "dear diary\n");
         workspace.write("home/thesis/chapter.txt", "one\n");
-        let options = if stage.starts_with("shard") { &[""][..] } else { &["", "--replace"] };
+        let options = if stage.contains("--plan") { &[""][..] } else { &["", "--replace"] };
         for option in options {
             let before = all_paths(workspace.root());
             check_refused(&workspace.run(&format!("{stage} home {option}")), &stage, &["home", "letter.txt"]);
@@ -251,14 +251,14 @@ fn a_plan_that_is_refused_removes_nothing() {
         ("plan.json", ["it exists", "--force"]),
         ("diary --force", ["diary", "never overwritten"]),
     ] {
-        check_refused(&workspace.run(&format!("shard plan {plan} {options}")), plan, &words);
+        check_refused(&workspace.run(&format!("generate --plan {plan} {options}")), plan, &words);
         assert!(files(workspace.root()) == before, "{plan}");
     }
-    let train = format!("shard plan new.json --stage train {CONFIG} --dataset selfplay --replace");
-    check_refused(&workspace.run(&train), &train, &["--replace is not an option of --stage train"]);
+    let train = format!("train --plan new.json {CONFIG} --dataset selfplay --replace");
+    check_refused(&workspace.run(&train), &train, &["unexpected argument '--replace'"]);
     // With the plan the result of other inputs goes, and also where the plan is there already.
     for _ in 0..2 {
-        workspace.done(&format!("shard plan plan.json {options} --force"));
+        workspace.done(&format!("generate --plan plan.json {options} --force"));
         assert!(!workspace.path("selfplay/manifest.json").exists());
         copy_folder(&RUN.path("selfplay"), &workspace.path("selfplay"));
     }

@@ -15,11 +15,11 @@ use renma::play::terminal::play;
 use rustix::process::Signal;
 use std::io::{Cursor, Read, Write};
 use std::process::Stdio;
-use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, LazyLock};
 use workspace::{Workspace, send};
 
-static MODEL: LazyLock<Model> = LazyLock::new(|| LoadedModel::builtin(Builtin::SquareWeights).model);
+static MODEL: LazyLock<Arc<Model>> = LazyLock::new(|| LoadedModel::builtin(Builtin::SquareWeights).model);
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// What is shown after these lines were typed, without colors.

@@ -497,7 +497,7 @@ fn a_stage_at_work_is_shown_and_nothing_is_cleared_away() {
     config(&workspace, "1", "2");
     for (name, step, folder, lock) in [
         ("datasets/run/gate/generation=0004/verdict.json", "gate", "datasets/run/gate/generation=0004", ".lock"),
-        ("models/run/v0007/model.json", "train", "models/run", Stage::Train.lock()),
+        ("models/run/v0007/model.json", "train", "models/run", Stage::Train.facts().lock()),
     ] {
         std::fs::remove_dir_all(workspace.path(name).parent().unwrap()).unwrap();
         assert_eq!(state(step, 3), "missing", "{step}");

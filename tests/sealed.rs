@@ -35,13 +35,13 @@ fn tree() -> Workspace {
     let config = workspace.config("run", "smoke", &weak);
     workspace.done(&format!("run --config {config}"));
     let games = "datasets/run/selfplay/generation=0001";
-    workspace.done(&format!("shard plan generate.json --config {config} --shards 2 --output out"));
+    workspace.done(&format!("generate --plan generate.json --config {config} --shards 2 --output out"));
     let train = format!("--config {config} --dataset {games} --models models/run");
-    workspace.done(&format!("shard plan train.json --stage train {train}"));
+    workspace.done(&format!("train --plan train.json {train}"));
     let fit = format!("--config {config} --model v0001 --models models/run --output samples");
-    workspace.done(&format!("shard plan fit.json --stage fit-mpc --set fit_mpc.method=\"line\" {fit}"));
+    workspace.done(&format!("fit-mpc --plan fit.json --set fit_mpc.method=\"line\" {fit}"));
     let sides = "--candidate v0002 --baseline v0001 --models models/run";
-    workspace.done(&format!("shard plan gate.json --stage gate --config {config} {sides} --output match"));
+    workspace.done(&format!("gate --plan gate.json --config {config} {sides} --output match"));
     workspace
 }
 

@@ -76,7 +76,7 @@ fn the_table_is_part_of_what_games_are_and_exact_scores_stay_exact() {
     assert_ne!(games("plain"), games("rank"));
     // Shards carry the table with their plan.
     let model = "--config configs/rank.toml --model builtin:square-weights";
-    workspace.done(&format!("shard plan plan.json {model} --shards 2 --output shards"));
+    workspace.done(&format!("generate --plan plan.json {model} --shards 2 --output shards"));
     for call in ["run plan.json 0", "run plan.json 1", "finish plan.json"] {
         workspace.done(&format!("shard {call}"));
     }

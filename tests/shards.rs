@@ -68,7 +68,7 @@ fn mpc_statistics_from_shards_are_those_of_one_machine() {
         format!("--config {config} --model builtin:square-weights --models {registry} --output {output}")
     };
     let id = workspace.done(&format!("fit-mpc {}", fit("local", "local-samples")));
-    workspace.done(&format!("shard plan plan.json --stage fit-mpc --shards 3 {}", fit("shared", "samples")));
+    workspace.done(&format!("fit-mpc --plan plan.json --shards 3 {}", fit("shared", "samples")));
     let begun = status(&workspace, "plan.json", "");
     assert_eq!((begun["stage"].as_str(), begun["shards"].as_u64()), (Some("fit-mpc"), Some(3)));
     assert_eq!((numbers(&begun["done"]), numbers(&begun["needed"])), (vec![], vec![0, 1, 2]));
@@ -93,7 +93,7 @@ fn a_match_in_shards_has_the_verdict_and_the_files_of_one_machine() {
     let mut runs = Vec::new();
     for ahead in [1, 7, 1000] {
         let (plan, output) = (format!("plan{ahead}.json"), format!("match{ahead}"));
-        workspace.done(&format!("shard plan {plan} --stage gate --config {config} {MATCH} --output {output}"));
+        workspace.done(&format!("gate --plan {plan} --config {config} {MATCH} --output {output}"));
         runs.push(run_needed(&workspace, &plan, &format!("--ahead {ahead}")));
         let outcome = workspace.run(&format!("shard finish {plan}"));
         assert_eq!(outcome.code, Some(10), "{}", outcome.stderr);
@@ -114,7 +114,7 @@ fn a_match_that_goes_on_in_shards_has_no_verdict_until_it_is_finished() {
         workspace.run(&format!("gate --config {short} {MATCH} --output {output}"));
     }
     workspace.run(&format!("gate --config {long} {MATCH} --output alone"));
-    workspace.done(&format!("shard plan plan.json --stage gate --shards 3 --config {long} {MATCH} --output match"));
+    workspace.done(&format!("gate --plan plan.json --shards 3 --config {long} {MATCH} --output match"));
     // The last part of the short match is made again, longer.
     workspace.done("shard run plan.json 1");
     assert!(!workspace.path("match/verdict.json").exists() && !workspace.path("match/manifest.json").exists());
@@ -130,7 +130,7 @@ fn a_match_without_early_end_takes_shards_of_several_batches() {
     workspace.done(&format!("generate --config {config} --model builtin:disc-count --output data"));
     let options = format!("--config {config} {MATCH} --avoid data");
     workspace.run(&format!("gate {options} --output local"));
-    workspace.done(&format!("shard plan plan.json --stage gate --shards 2 {options} --output shared"));
+    workspace.done(&format!("gate --plan plan.json --shards 2 {options} --output shared"));
     // 45 pairs, the first 24 of which are the first shard's.
     let first: Value = serde_json::from_str(&workspace.done("shard run plan.json 0 --json")).unwrap();
     assert_eq!(first["games_played"], 48, "{first}");
@@ -149,8 +149,9 @@ fn a_plan_of_the_same_stage_keeps_its_shards_and_another_begins_a_new_log() {
     let workspace = Workspace::new();
     let config = config(&workspace, "tiny", &[("generate.games", "400"), ("generate.part_games", "10")]);
     let plan = |options: &str| {
-        let call =
-            format!("shard plan plan.json --force --config {config} --model builtin:disc-count --output out {options}");
+        let call = format!(
+            "generate --plan plan.json --force --config {config} --model builtin:disc-count --output out {options}"
+        );
         workspace.done(&call);
         serde_json::from_slice::<Value>(&std::fs::read(workspace.path("plan.json")).unwrap()).unwrap()
     };
@@ -171,7 +172,7 @@ fn a_shard_run_by_several_processes_at_once_is_made_once() {
     let workspace = Workspace::new();
     let config = config(&workspace, "tiny", &[("gate.mode", "\"games\""), ("gate.games", "64")]);
     workspace.run(&format!("gate --config {config} {MATCH} --output local"));
-    workspace.done(&format!("shard plan plan.json --stage gate --shards 1 --config {config} {MATCH} --output shared"));
+    workspace.done(&format!("gate --plan plan.json --shards 1 --config {config} {MATCH} --output shared"));
     std::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| workspace.done("shard run plan.json 0"));
@@ -185,16 +186,13 @@ fn a_shard_run_by_several_processes_at_once_is_made_once() {
 fn a_stage_that_cannot_be_cut_says_so() {
     let workspace = Workspace::new();
     let source = config(&workspace, "source", &[("fit_mpc.method", "\"source\""), ("fit_mpc.t", "1.4")]);
-    let model = "--model builtin:square-weights --output samples";
-    for (options, code, words) in [
-        (format!("--stage fit-mpc --config {source} {model}"), 2, "fit_mpc.method = \"source\" cannot be cut"),
-        (format!("--stage fit-mpc --config {source} --output samples"), 2, "--stage fit-mpc needs --model"),
-        (format!("--stage gate --config {source} {MATCH} {model}"), 2, "--model is not an option of --stage gate"),
-        (format!("--stage gate --config {source} --output out"), 2, "--candidate"),
-        (format!("--config {source} {MATCH} --output out"), 2, "--candidate is not an option of --stage generate"),
-        (format!("--stage promote --config {source} --output out"), 2, "generate, train, fit-mpc, gate"),
+    let model = "--model builtin:square-weights";
+    let line = config(&workspace, "line", &[]);
+    for (options, words) in [
+        (format!("{source} {model} --output samples"), "fit_mpc.method = \"source\" cannot be cut"),
+        (format!("{line} {model}"), "add --output DIR"),
     ] {
-        check_refused(&workspace, &format!("shard plan plan.json {options}"), code, &[words]);
+        check_refused(&workspace, &format!("fit-mpc --plan plan.json --config {options}"), 2, &[words]);
         assert!(!workspace.path("plan.json").exists(), "{options}");
     }
 }
@@ -205,7 +203,7 @@ fn a_changed_model_is_refused_by_every_shard() {
     let config = config(&workspace, "tiny", &[]);
     let fit = format!("--config {config} --models registry");
     workspace.done(&format!("fit-mpc {fit} --model builtin:square-weights"));
-    workspace.done(&format!("shard plan plan.json --stage fit-mpc {fit} --model v0001 --output samples"));
+    workspace.done(&format!("fit-mpc --plan plan.json {fit} --model v0001 --output samples"));
     std::fs::remove_dir_all(workspace.path("registry/v0001")).unwrap();
     let words = ["plan.json", "its model registry/v0001", "does not exist", "the folder in which the plan was made"];
     for arguments in ["shard run plan.json 0", "shard status plan.json", "shard finish plan.json"] {
@@ -232,7 +230,7 @@ fn a_training_in_shards_is_that_of_one_machine() {
     let workspace = Workspace::new();
     let options = training(&workspace);
     let id = workspace.done(&format!("train {options} --models local"));
-    workspace.done(&format!("shard plan plan.json --stage train {options} --models shared --memory 1MiB --shards 100"));
+    workspace.done(&format!("train --plan plan.json {options} --models shared --memory 1MiB --shards 100"));
     let begun = status(&workspace, "plan.json", "");
     assert_eq!(numbers(&begun["needed"]), [0, 1, 2], "{begun}");
     check_refused(&workspace, "shard run plan.json 5", 75, &["cannot begin part 5: part 0 is missing"]);
@@ -252,7 +250,7 @@ fn fewer_shards_than_parts_keep_the_rounds_apart() {
     let workspace = Workspace::new();
     let options = training(&workspace);
     workspace.done(&format!("train {options} --models local"));
-    workspace.done(&format!("shard plan plan.json --stage train {options} --models shared --shards 4"));
+    workspace.done(&format!("train --plan plan.json {options} --models shared --shards 4"));
     let rounds: Vec<usize> = std::iter::from_fn(|| {
         let needed = numbers(&status(&workspace, "plan.json", "")["needed"]);
         needed.iter().for_each(|shard| drop(workspace.done(&format!("shard run plan.json {shard}"))));
@@ -268,7 +266,7 @@ fn fewer_shards_than_parts_keep_the_rounds_apart() {
 fn damage_to_an_input_is_blamed_on_no_worker() {
     let workspace = Workspace::new();
     let options = training(&workspace);
-    workspace.done(&format!("shard plan plan.json --stage train {options} --models shared --shards 4"));
+    workspace.done(&format!("train --plan plan.json {options} --models shared --shards 4"));
     run_needed(&workspace, "plan.json", "");
     let line = |shard: usize| format!("{{\"shard\":{shard},\"worker\":\"w\",\"code\":0}}\n");
     workspace.write("plan.json.workers.jsonl", (0..18).map(line).collect::<String>());
@@ -304,8 +302,8 @@ fn false_samples_and_games_are_found_and_nothing_is_published() {
     let workspace = Workspace::new();
     let config = config(&workspace, "tiny", &[("gate.mode", "\"games\""), ("gate.games", "16")]);
     let fit = format!("--config {config} --model builtin:square-weights --models registry --output samples");
-    workspace.done(&format!("shard plan fit.json --stage fit-mpc --shards 2 {fit}"));
-    workspace.done(&format!("shard plan gate.json --stage gate --config {config} {MATCH} --output match"));
+    workspace.done(&format!("fit-mpc --plan fit.json --shards 2 {fit}"));
+    workspace.done(&format!("gate --plan gate.json --config {config} {MATCH} --output match"));
     for plan in ["fit.json", "gate.json"] {
         run_needed(&workspace, plan, "");
     }
@@ -364,7 +362,7 @@ const LIES: [(&str, Lie); 7] = [
 fn match_in_shards() -> Workspace {
     let workspace = Workspace::new();
     let config = config(&workspace, "tiny", &[("gate.mode", "\"games\""), ("gate.games", "256")]);
-    workspace.done(&format!("shard plan gate.json --stage gate --config {config} {MATCH} --output match"));
+    workspace.done(&format!("gate --plan gate.json --config {config} {MATCH} --output match"));
     run_needed(&workspace, "gate.json", "");
     workspace
 }

@@ -21,8 +21,8 @@ mod world;
 
 use lies::{SHARD_PIECES, Scene, falsify_part};
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
-use renma::cluster::plan::{LoadedPlan, with_plan};
-use renma::pipeline::StageError;
+use renma::artifact::ModelRef;
+use renma::cluster::plan::LoadedPlan;
 use scale::{Cost, Scale, measure};
 use schedule::Schedule;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -63,8 +63,8 @@ static STAGES: LazyLock<Workspace> = LazyLock::new(|| {
         for (stage, options, pieces) in [("generate", &selfplay, GAMES), ("gate", &games, BATCHES)] {
             workspace.run(&format!("{stage} {options} --output whole-{stage}-{name}"));
             let plan = format!("{stage}-{name}.json");
-            let options = format!("--stage {stage} {options} --output out --shards {}", pieces / SHARD_PIECES);
-            workspace.done(&format!("shard plan {plan} {options}"));
+            let options = format!("{options} --output out --shards {}", pieces / SHARD_PIECES);
+            workspace.done(&format!("{stage} --plan {plan} {options}"));
             (0..pieces / SHARD_PIECES).for_each(|shard| drop(workspace.done(&format!("shard run {plan} {shard}"))));
             let parts = workspace.path(&format!("{stage}-{name}"));
             std::fs::rename(workspace.path("out"), &parts).unwrap();
@@ -76,29 +76,30 @@ static STAGES: LazyLock<Workspace> = LazyLock::new(|| {
     workspace
 });
 
-fn parts<'p>(loaded: &'p LoadedPlan<'p>, stage: &str, tables: &[&str], count: usize) -> Parts<'p> {
+fn parts(stage: &str, tables: &[&str], count: usize) -> Parts {
     let sources = [(Content::True, "true"), (Content::False, "true-lies"), (Content::Foreign, "foreign")];
     let piece = |piece: usize| Piece {
         names: tables.iter().map(|table| format!("{table}/part-{piece:05}.parquet")).collect(),
         sources: sources.map(|(content, name)| (content, STAGES.path(&format!("{stage}-{name}")))).into(),
     };
-    Parts { loaded, pieces: (0..count).map(piece).collect(), whole: STAGES.path(&format!("whole-{stage}-true")) }
+    let loaded = LoadedPlan::read(&STAGES.path(&format!("{stage}-true.json"))).unwrap();
+    let models = loaded.plan.request.clone().find_models(&ModelRef::Champion).unwrap().load().unwrap();
+    Parts {
+        loaded,
+        models,
+        pieces: (0..count).map(piece).collect(),
+        whole: STAGES.path(&format!("whole-{stage}-true")),
+    }
 }
 
-fn with_cluster<T>(act: impl FnOnce(&Cluster<'_>) -> T) -> T {
-    let plan = |stage: &str| STAGES.path(&format!("{stage}-true.json"));
+fn with_cluster<T>(act: impl FnOnce(&Cluster) -> T) -> T {
     let scratch = tempfile::tempdir_in(STAGES.root()).unwrap();
-    let acted = with_plan(&plan("generate"), |selfplay| {
-        with_plan(&plan("gate"), |games| {
-            Ok::<T, StageError>(act(&Cluster {
-                selfplay: parts(selfplay, "generate", &["games", "positions"], GAMES),
-                games: parts(games, "gate", &["games"], BATCHES),
-                rounds: vec![Piece::default(); 3 * ROUND_PIECES],
-                scratch: scratch.path().to_owned(),
-            }))
-        })
-    });
-    acted.unwrap()
+    act(&Cluster {
+        selfplay: parts("generate", &["games", "positions"], GAMES),
+        games: parts("gate", &["games"], BATCHES),
+        rounds: vec![Piece::default(); 3 * ROUND_PIECES],
+        scratch: scratch.path().to_owned(),
+    })
 }
 
 /// Runs simulations; panics after all of them if some failed, with the commands that repeat those.

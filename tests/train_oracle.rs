@@ -211,12 +211,13 @@ fn library_training(
         lessons.iter().map(|lesson| TrainingRow::new(position(lesson), Score(lesson.target))).collect();
     let set = TrainingSet::of_rows(&rows);
     let task = TrainTask {
-        config: &config.config.train,
+        config: config.config.train,
         seed: 1,
+        generation: 1,
         features: Arc::new((*config.features).clone().with_vectors(shape).unwrap()),
         datasets: Vec::new(),
         parent: None,
-        registry: &Registry::new(&workspace.path("registry")),
+        registry: Registry::new(&workspace.path("registry")),
         memory: 0,
     };
     let context = Context { threads: 2, stop: &NEVER, budget_spent: &NEVER, progress: &(), host: &() };

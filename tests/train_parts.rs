@@ -5,16 +5,17 @@
 #[path = "support/workspace.rs"]
 mod workspace;
 
-use renma::artifact::model::reference::load_model;
 use renma::artifact::seal::read_sealed;
-use renma::artifact::{ArtifactError, ContentHash, Dataset, FieldHasher, LoadedModel, Registry};
+use renma::artifact::{ArtifactError, ContentHash, Dataset, FieldHasher, LoadedModel, ModelRef, Registry};
 use renma::config::{LoadedConfig, load_config};
 use renma::engine::Evaluation;
 use renma::pipeline::parts::{PartsReport, Shards};
+use renma::pipeline::request::RequestDataset;
 use renma::pipeline::train::recipe::{contents, step};
 use renma::pipeline::train::run::train;
-use renma::pipeline::train::shards::{TrainShards, part_counts, part_weights, rounds};
+use renma::pipeline::train::shards::TrainShards;
 use renma::pipeline::train::task::TrainTask;
+use renma::pipeline::work::Asked;
 use renma::pipeline::{Context, Host, Progress, StageError};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -73,21 +74,22 @@ impl Lesson {
             ));
         }
         workspace.done(&format!("train --config {config} --dataset g1 --models parents"));
-        let parent = load_model(workspace.path("parents/v0001").to_str().unwrap(), Path::new("")).unwrap();
+        let parent = ModelRef::Path(workspace.path("parents/v0001")).load(Path::new("")).unwrap();
         let config = load_config(&workspace.path(&config)).unwrap();
         let datasets = ["g1", "g2"].map(|name| workspace.path(name));
         Self { config, datasets, parent, workspace }
     }
 
     /// Asks for something of the training in the registry with this name.
-    fn with<T>(&self, registry: &str, memory: u64, ask: impl FnOnce(&TrainTask<'_>) -> T) -> T {
+    fn with<T>(&self, registry: &str, memory: u64, ask: impl FnOnce(&TrainTask) -> T) -> T {
         ask(&TrainTask {
-            config: &self.config.config.train,
+            config: self.config.config.train.clone(),
             seed: 1,
+            generation: 2,
             features: Arc::clone(&self.config.features),
-            datasets: self.datasets.iter().map(PathBuf::as_path).collect(),
-            parent: Some(&self.parent),
-            registry: &Registry::new(&self.workspace.path(registry)),
+            datasets: self.datasets.iter().map(|folder| RequestDataset::read(folder).unwrap()).collect(),
+            parent: Some(self.parent.clone()),
+            registry: Registry::new(&self.workspace.path(registry)),
             memory,
         })
     }
@@ -103,14 +105,25 @@ impl Lesson {
         watch.learned.into_inner()
     }
 
+    /// The parts of each round.
+    fn rounds(&self, registry: &str) -> Vec<Range<usize>> {
+        let mut end = 0;
+        let round = |weights: Vec<u64>| {
+            let begin = end;
+            end += weights.len();
+            begin..end
+        };
+        self.with(registry, 0, |task| task.rounds()).into_iter().map(round).collect()
+    }
+
     fn finished(&self, registry: &str) -> Vec<usize> {
-        let progress = |task: &TrainTask<'_>| TrainShards::new(task)?.progress(0, Watch::default().context(1));
+        let progress = |task: &TrainTask| TrainShards::new(task)?.progress(0, Watch::default().context(1));
         let finished = self.with(registry, 0, progress).unwrap().done;
-        assert_eq!(finished.len(), self.with(registry, 0, part_counts)[1]);
+        assert_eq!(finished.len(), self.rounds(registry).last().unwrap().end);
         (0..finished.len()).filter(|&part| finished[part]).collect()
     }
 
-    fn step(&self, task: &TrainTask<'_>) -> ContentHash {
+    fn step(&self, task: &TrainTask) -> ContentHash {
         let datasets: Vec<Dataset> = self.datasets.iter().map(|folder| Dataset::open(folder).unwrap()).collect();
         step(task, &contents(&datasets)).id
     }
@@ -185,7 +198,7 @@ impl Watch {
         Context { threads, stop: &self.stop, budget_spent: &self.never, progress: self, host: self }
     }
 
-    fn parts(&self, task: &TrainTask<'_>, parts: Range<usize>) -> Result<PartsReport, StageError> {
+    fn parts(&self, task: &TrainTask, parts: Range<usize>) -> Result<PartsReport, StageError> {
         TrainShards::new(task)?.make(parts, self.context(2))
     }
 }
@@ -194,7 +207,7 @@ impl Watch {
 fn parts_in_any_order_make_the_model_of_one_training() {
     let lesson = Lesson::new(&[]);
     assert!(0 < lesson.train("whole"));
-    assert_eq!(lesson.with("whole", 0, part_counts), [WIDE.end, PHASES.end]);
+    assert_eq!(lesson.rounds("whole"), [WIDE, PHASES]);
     for (name, memory, threads, calls) in [
         ("one by one", 1, 1, (WIDE.rev()).chain(PHASES.rev()).map(|part| part..part + 1).collect::<Vec<_>>()),
         ("mixed", 100 << 10, 4, vec![0..1, 3..5, 5..6, 2..4, 1..2, 14..16, 6..14]),
@@ -203,7 +216,7 @@ fn parts_in_any_order_make_the_model_of_one_training() {
         let (mut done, mut updates) = (BTreeSet::new(), 0);
         for parts in calls {
             let watch = Watch::default();
-            let make = |task: &TrainTask<'_>| TrainShards::new(task)?.make(parts.clone(), watch.context(threads));
+            let make = |task: &TrainTask| TrainShards::new(task)?.make(parts.clone(), watch.context(threads));
             let report = lesson.with(name, memory, make).unwrap();
             let missing = parts.clone().filter(|part| !done.contains(part)).count() as u64;
             assert_eq!((report.skipped, report.made["parts"]), (false, missing), "{name} {parts:?}");
@@ -230,17 +243,15 @@ fn parts_in_any_order_make_the_model_of_one_training() {
 fn vectors_in_any_order_of_their_rounds_make_the_model_of_one_training() {
     let lesson = Lesson::with_vectors(&[("train.start", "\"zero\"")]);
     assert!(0 < lesson.train("whole"));
-    let whole = load_model(lesson.workspace.path("whole/v0001").to_str().unwrap(), Path::new("")).unwrap();
+    let whole = ModelRef::Path(lesson.workspace.path("whole/v0001")).load(Path::new("")).unwrap();
     assert!(100 < whole.model.evaluation.vectors().iter().filter(|&&component| component != 0).count());
-    assert_eq!(lesson.with("whole", 0, part_counts), [WIDE.end, 31]);
-    let (rounds, wanted) = (lesson.with("whole", 0, rounds), |registry: &str| {
-        let progress = |task: &TrainTask<'_>| TrainShards::new(task)?.progress(0, Watch::default().context(1));
+    let (rounds, wanted) = (lesson.rounds("whole"), |registry: &str| {
+        let progress = |task: &TrainTask| TrainShards::new(task)?.progress(0, Watch::default().context(1));
         lesson.with(registry, 0, progress).unwrap().wanted
     });
     assert_eq!(rounds, [0..3, 3..16, 16..18, 18..31]);
     for count in [1, 5, 9, 16, 24, 40] {
-        let plan =
-            format!("shard plan {count}.json --stage train --config configs/run.toml --dataset g1 g2 --models whole");
+        let plan = format!("train --plan {count}.json --config configs/run.toml --dataset g1 g2 --models whole");
         lesson.workspace.done(&format!("{plan} --shards {count}"));
         let plan: Value = read_sealed(&lesson.workspace.path(&format!("{count}.json"))).unwrap();
         for shard in plan["shards"].as_array().unwrap() {
@@ -253,13 +264,12 @@ fn vectors_in_any_order_of_their_rounds_make_the_model_of_one_training() {
         for round in rounds.clone() {
             assert_eq!(wanted(name), 0..round.end, "{name}");
             for part in round.rev() {
-                let make = |task: &TrainTask<'_>| {
-                    TrainShards::new(task)?.make(part..part + 1, Watch::default().context(threads))
-                };
+                let make =
+                    |task: &TrainTask| TrainShards::new(task)?.make(part..part + 1, Watch::default().context(threads));
                 assert!(!lesson.with(name, memory, make).unwrap().skipped, "{name} {part}");
             }
         }
-        let check = |task: &TrainTask<'_>| TrainShards::new(task)?.check_phase(1, Watch::default().context(2));
+        let check = |task: &TrainTask| TrainShards::new(task)?.check_phase(1, Watch::default().context(2));
         let phase = lesson.with(name, 1 << 30, check).unwrap().unwrap();
         // The vectors were learned beside the false weights.
         let honest = lesson.falsify(name, phase);
@@ -305,7 +315,7 @@ fn weights_with_a_fraction_are_kept_when_stopped_and_continued_from_a_parent() {
     let config = lesson.workspace.config("still", "smoke", &[&KEYS[..], &changes].concat());
     lesson.config = load_config(&lesson.workspace.path(&config)).unwrap();
     lesson.train("still");
-    let still = load_model(lesson.workspace.path("still/v0001").to_str().unwrap(), Path::new("")).unwrap();
+    let still = ModelRef::Path(lesson.workspace.path("still/v0001")).load(Path::new("")).unwrap();
     let [parent, still] = [&lesson.parent, &still].map(|model| model.model.evaluation.weights());
     assert!(parent == still && parent.iter().any(|weight| *weight != 0), "a step of zero keeps them");
 }
@@ -328,8 +338,7 @@ fn a_long_part_is_saved_before_it_ends() {
 fn vectors_of_a_parent_are_continued_and_other_ones_are_refused() {
     let mut lesson = Lesson::with_vectors(&[("train.vector_ratio", "0.0")]);
     lesson.train("continued");
-    let load =
-        |lesson: &Lesson, name: &str| load_model(lesson.workspace.path(name).to_str().unwrap(), Path::new("")).unwrap();
+    let load = |lesson: &Lesson, name: &str| ModelRef::Path(lesson.workspace.path(name)).load(Path::new("")).unwrap();
     let continued = load(&lesson, "continued/v0001");
     let [first, second] = [&lesson.parent, &continued].map(|model| &model.model.evaluation);
     assert_eq!(first.vectors(), second.vectors(), "a step of zero keeps them");
@@ -343,7 +352,7 @@ fn vectors_of_a_parent_are_continued_and_other_ones_are_refused() {
     // Weights that are too large beside vectors are cut.
     let set = Arc::clone(lesson.parent.model.evaluation.set());
     let large = vec![i16::MIN; lesson.parent.model.evaluation.weights().len()];
-    lesson.parent.model.evaluation = Evaluation::new(set, large).unwrap();
+    Arc::make_mut(&mut lesson.parent.model).evaluation = Evaluation::new(set, large).unwrap();
     lesson.train("large");
     lesson.parent = weights;
     for (shape, found) in [("vectors = 4\n", "vectors of 4 components"), ("", "no vectors")] {
@@ -457,7 +466,7 @@ fn a_damaged_part_is_missing_and_a_false_one_is_found() {
     let lesson = Lesson::new(&[]);
     lesson.parts("registry", 0..PHASES.end).unwrap();
     let check = |seed| {
-        let check = |task: &TrainTask<'_>| TrainShards::new(task)?.check_phase(seed, Watch::default().context(2));
+        let check = |task: &TrainTask| TrainShards::new(task)?.check_phase(seed, Watch::default().context(2));
         lesson.with("registry", 1 << 30, check)
     };
     let mut seeds = vec![None; PHASES.end];
@@ -490,8 +499,7 @@ fn a_damaged_part_is_missing_and_a_false_one_is_found() {
 #[test]
 fn weights_of_parts_are_about_their_row_visits() {
     let lesson = Lesson::new(&[("train.validation", "0.0"), ("train.empties_min", "8")]);
-    let datasets = lesson.datasets.each_ref().map(|folder| Dataset::open(folder).unwrap());
-    let weights = lesson.with("registry", 0, |task| part_weights(task, &datasets));
+    let weights = lesson.with("registry", 0, |task| task.rounds()).concat();
     for (part, &weight) in weights.iter().enumerate() {
         let updates = lesson.parts("registry", part..part + 1).unwrap().made["updates"];
         assert!(weight.abs_diff(updates) <= updates / 5 + 500, "part {part}: {weight} for {updates}");

@@ -49,7 +49,7 @@ fn copy_of_run() -> Workspace {
 fn made_in_shards() -> Workspace {
     let workspace = Workspace::new();
     let config = quick(&workspace, "quick");
-    workspace.done(&format!("shard plan plan.json --config {config} --shards 5 --output data"));
+    workspace.done(&format!("generate --plan plan.json --config {config} --shards 5 --output data"));
     (0..5).for_each(|shard| drop(workspace.done(&format!("shard run plan.json {shard}"))));
     workspace
 }
@@ -321,7 +321,7 @@ fn false_shards_are_named_with_who_made_them_and_nothing_is_published() {
     let config = quick(&workspace, "quick");
     let (out, plan) = ("datasets/quick/selfplay/generation=0001", "datasets/quick/plans/generation=0001/generate.json");
     workspace.write("datasets/quick/plans/generation=0001/README", "");
-    workspace.done(&format!("shard plan {plan} --config {config} --shards 5 --output {out}"));
+    workspace.done(&format!("generate --plan {plan} --config {config} --shards 5 --output {out}"));
     (0..5).for_each(|shard| drop(workspace.done(&format!("shard run {plan} {shard}"))));
     workspace.write(&format!("{plan}.workers.jsonl"), WORKERS);
     let out = workspace.path(out);
@@ -400,7 +400,7 @@ fn a_shard_with_the_right_values_in_other_bytes_is_named() {
 fn a_shard_whose_games_do_not_replay_is_named() {
     let workspace = Workspace::new();
     let config = quick(&workspace, "quick");
-    workspace.done(&format!("shard plan plan.json --config {config} --shards 2 --output out"));
+    workspace.done(&format!("generate --plan plan.json --config {config} --shards 2 --output out"));
     (0..2).for_each(|shard| drop(workspace.done(&format!("shard run plan.json {shard}"))));
     // One game, which a sample would rarely meet, with a board that its moves do not lead to.
     let swap = |row: &mut PositionRow| {

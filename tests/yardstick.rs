@@ -5,8 +5,7 @@
 #[path = "support/workspace.rs"]
 mod workspace;
 
-use renma::artifact::model::reference::load_model;
-use renma::artifact::{Builtin, Dataset, NEVER, PositionRow};
+use renma::artifact::{Builtin, Dataset, ModelRef, NEVER, PositionRow};
 use renma::engine::{Discs, Searcher, Symmetry};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,7 +78,7 @@ fn the_error_of_a_model_is_that_of_its_static_values_on_the_near_even_positions(
     let near_even: Vec<PositionRow> =
         rows().into_iter().filter(|row| row.score.unwrap().abs() <= Discs(20).into()).collect();
     for builtin in ["builtin:square-weights", "builtin:champion"] {
-        let evaluation = load_model(builtin, Path::new("")).unwrap().model.evaluation;
+        let evaluation = builtin.parse::<ModelRef>().unwrap().load(Path::new("")).unwrap().model.evaluation.clone();
         let errors = near_even.iter().map(|row| {
             let value = evaluation.static_value(row.position().unwrap());
             (value - row.score.unwrap()).abs().discs()

@@ -12,6 +12,7 @@ pub(super) mod stage;
 use crate::config::setting::Setting;
 use crate::config::{ConfigError, LoadedConfig, load_config_with};
 use crate::pipeline::stage::Stage;
+use crate::run::requests::GENERATION;
 use bench::BenchCommand;
 use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
@@ -138,12 +139,12 @@ pub(super) enum Command {
         shell: Shell,
     },
     /// Explain a command, with all its options
-    #[command(hide = true, after_help = "Example: renma help shard plan")]
+    #[command(hide = true, after_help = "Example: renma help shard run")]
     Help {
         /// List the commands that are rarely needed too
         #[arg(long)]
         all: bool,
-        /// The command, such as `shard plan`; without one, the commands are listed
+        /// The command, such as `shard run`; without one, the commands are listed
         #[arg(value_name = "COMMAND", value_parser = command_word)]
         command: Vec<String>,
     },
@@ -198,9 +199,9 @@ pub(super) struct OutputArguments {
     pub(super) force: bool,
 }
 
-/// A stage by its name.
+/// A stage of a run by its name.
 fn stage_name() -> impl TypedValueParser<Value = Stage> {
-    PossibleValuesParser::new(Stage::ALL.map(Stage::name))
+    PossibleValuesParser::new(GENERATION.iter().map(|link| link.stage.name()))
         .map(|name| Stage::named(&name).expect("it is one of their names"))
 }
 

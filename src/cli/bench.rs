@@ -4,9 +4,8 @@ use super::arguments::ConfigArguments;
 use super::arguments::bench::{BenchCommand, BenchEndgameArguments, BenchSearchArguments};
 use super::arguments::run::DEFAULT_REGISTRY;
 use super::output::{say, thousands};
-use super::session::{Session, Stopwatch, load_run_model, warn_without_statistics};
-use crate::artifact::model::reference::load_model;
-use crate::artifact::{Dataset, Registry};
+use super::session::{Session, Stopwatch, warn_without_statistics};
+use crate::artifact::{Dataset, ModelRef, Registry};
 use crate::engine::board::perft::perft;
 use crate::engine::{Depth, KernelChoice, Limits, Position, Searcher};
 use crate::pipeline::StageError;
@@ -31,7 +30,7 @@ pub(super) fn run(session: &Session, command: BenchCommand) -> anyhow::Result<()
         BenchCommand::Search(arguments) => bench_search(session, &arguments),
         BenchCommand::Endgame(arguments) => bench_endgame(session, &arguments),
         BenchCommand::Train { config, dataset } => bench_train(session, &config, &dataset),
-        BenchCommand::Generate { config, games, model } => bench_generate(session, &config, games, model.as_deref()),
+        BenchCommand::Generate { config, games, model } => bench_generate(session, &config, games, model.as_ref()),
     };
     session.print_json(&figures?)
 }
@@ -45,7 +44,7 @@ fn bench_perft(session: &Session, depth: u8) -> Figures {
 }
 
 fn bench_search(session: &Session, arguments: &BenchSearchArguments) -> Figures {
-    let model = load_model(&arguments.model, Path::new(DEFAULT_REGISTRY))?;
+    let model = arguments.model.load(Path::new(DEFAULT_REGISTRY))?;
     warn_without_statistics("--mpc-level", arguments.mpc_level, &model);
     let positions = random_positions(arguments.positions as usize);
     let context = session.context();
@@ -67,7 +66,7 @@ fn bench_search(session: &Session, arguments: &BenchSearchArguments) -> Figures 
 }
 
 fn bench_endgame(session: &Session, arguments: &BenchEndgameArguments) -> Figures {
-    let model = load_model(&arguments.model, Path::new(DEFAULT_REGISTRY))?;
+    let model = arguments.model.load(Path::new(DEFAULT_REGISTRY))?;
     let context = session.context();
     let mut searcher = Searcher::new(&model.model.evaluation, &model.model.mpc, TABLE_BITS).stopped_by(context.stop);
     let (mut nodes, mut seconds, mut cpu_seconds, mut sets) = (0, 0.0, 0.0, Vec::new());
@@ -105,14 +104,14 @@ fn geometric_mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
 
 fn bench_train(session: &Session, config: &ConfigArguments, dataset: &Path) -> Figures {
     let config = config.load()?;
-    let registry = Registry::new(Path::new(DEFAULT_REGISTRY));
     let task = TrainTask {
-        config: &config.config.train,
+        config: config.config.train.clone(),
         seed: config.config.run.seed,
+        generation: 1,
         features: Arc::clone(&config.features),
         datasets: Vec::new(),
         parent: None,
-        registry: &registry,
+        registry: Registry::new(Path::new(DEFAULT_REGISTRY)),
         memory: u64::MAX,
     };
     let context = session.context();
@@ -135,22 +134,22 @@ fn bench_train(session: &Session, config: &ConfigArguments, dataset: &Path) -> F
     Ok(said("train", figures))
 }
 
-fn bench_generate(session: &Session, config: &ConfigArguments, games: u64, model: Option<&str>) -> Figures {
+fn bench_generate(session: &Session, config: &ConfigArguments, games: u64, model: Option<&ModelRef>) -> Figures {
     let config = config.load()?;
     let registry = Path::new("models").join(&config.name);
-    let model = load_run_model(model.unwrap_or(&config.config.run.start), &registry, &config)?;
+    let model = model.unwrap_or(&config.config.run.start).find_of_run(&registry, &config.config.run.start)?.load()?;
     let table = config.config.generate.with(|table| table.games = games).map_err(StageError::from)?;
     let folder = tempfile::tempdir()?;
     let stopwatch = Stopwatch::start();
     let task = GenerateTask {
-        config: &table,
-        book: config.book.as_deref(),
+        config: table,
+        book: config.book,
         seed: config.config.run.seed,
         generation: 1,
-        model: &model,
-        output: folder.path(),
+        model,
+        output: folder.path().to_owned(),
     };
-    let report = generate(task, session.context())?;
+    let report = generate(&task, session.context())?;
     let (seconds, cpu_seconds) = (stopwatch.seconds(), stopwatch.processor_seconds());
     let figures = json!({
         "games": games, "positions": report.positions, "nodes": report.nodes, "threads": session.threads,

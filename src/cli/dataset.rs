@@ -37,7 +37,7 @@ fn run_import(session: &Session, arguments: &ImportArguments) -> anyhow::Result<
     let label_depth = arguments.label_depth.map(Depth);
     let choose = |_| {
         let registry = named_registry(arguments.models.as_deref())?;
-        choose_model("dataset import", arguments.model.as_deref(), &registry)
+        choose_model("dataset import", arguments.model.as_ref(), &registry)
     };
     let chosen = label_depth.map(choose).transpose()?;
     let stopwatch = Stopwatch::start();

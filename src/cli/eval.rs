@@ -83,7 +83,7 @@ fn run(
     arguments: &PositionsArguments,
 ) -> anyhow::Result<()> {
     let ModelArguments { model, models } = &arguments.model;
-    let chosen = &model_or_default(model.as_deref(), &named_registry(models.as_deref())?)?;
+    let chosen = &model_or_default(model.as_ref(), &named_registry(models.as_deref())?)?;
     let context = session.context();
     let name = if arguments.input == Path::new("-") { Path::new(STDIN) } else { &arguments.input };
     let bytes = read_input(context, arguments.input.clone())?;

@@ -3,13 +3,14 @@
 use super::output::counted;
 use super::session::Session;
 use crate::pipeline::fit_mpc::metrics::FitMpcMetrics;
-use crate::pipeline::fit_mpc::task::{FitMpcReport, FitMpcTask};
-use crate::pipeline::stage::Stage;
+use crate::pipeline::fit_mpc::task::FitMpcReport;
+use crate::pipeline::request::{Request, Role};
 
 /// Says what was fitted.
-pub(super) fn tell(session: &Session, task: &FitMpcTask<'_>, report: &FitMpcReport) {
-    let made = format!("{} from {}", report.id, task.model.id);
-    session.summarize(Stage::FitMpc.name(), &format!("{made}: {}", saving(&report.metrics)), report.skipped);
+pub(super) fn tell(session: &Session, request: &Request, report: &FitMpcReport) {
+    let model = request.models.get(&Role::Model).map(|model| model.name.to_string()).unwrap_or_default();
+    let made = format!("{} from {model}", report.id);
+    session.summarize(request.stage.name(), &format!("{made}: {}", saving(&report.metrics)), report.skipped);
 }
 
 /// What the statistics save at the level that they were chosen for.

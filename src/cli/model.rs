@@ -10,8 +10,7 @@ use super::command_errors::UsageError;
 use super::output::{Output, counted, output_name, say, thousands};
 use super::session::Session;
 use crate::artifact::model::archive::{ARCHIVE_FILE, Archive};
-use crate::artifact::model::reference::load_model;
-use crate::artifact::{ArtifactError, LoadedModel, ModelKind, Registry, VersionId};
+use crate::artifact::{ArtifactError, LoadedModel, ModelKind, ModelRef, Registry, VersionId};
 use crate::exchange::edax_eval::{EDAX_EVAL_FILE, edax_eval_bytes};
 use crate::exchange::es_cube_eval::{ES_CUBE_EVAL_FILE, MirrorCounts, es_cube_eval_bytes};
 use crate::exchange::models::{ModelSource, import_model};
@@ -30,17 +29,17 @@ pub(super) fn run(session: &Session, command: ModelCommand) -> anyhow::Result<()
         ModelCommand::Show { model, against, models, datasets } => {
             let models = models.or_else(|| registry_around(&model)).unwrap_or_else(|| DEFAULT_REGISTRY.into());
             let datasets = datasets.unwrap_or_else(|| datasets_beside(&models));
-            show::show(session, &model, against.as_deref(), [&models, &datasets])
+            show::show(session, &model, against.as_ref(), [&models, &datasets])
         }
         ModelCommand::Verify(arguments) => {
             let (models, datasets) = folders_of(arguments)?;
             verify(session, &models, &datasets)
         }
         ModelCommand::Import { input, format, model, t, models } => {
-            import(session, &input, format, model.as_deref(), t, &models)
+            import(session, &input, format, model.as_ref(), t, &models)
         }
         ModelCommand::Export { model, format, output, t, models } => {
-            export(session, &load_model(&model, &models)?, format, t, &output)
+            export(session, &model.load(&models)?, format, t, &output)
         }
     }
 }
@@ -53,10 +52,10 @@ fn folders_of(RegistryArguments { models, datasets }: RegistryArguments) -> Resu
 }
 
 /// The registry of a model that is named by the path of a version.
-fn registry_around(model: &str) -> Option<PathBuf> {
-    let is_path = model.parse::<VersionId>().is_err();
-    let folder = Some(Path::new(model)).filter(|folder| is_path && VersionId::of_folder(folder).is_some());
-    folder.and_then(Path::parent).map(Path::to_owned)
+fn registry_around(model: &ModelRef) -> Option<PathBuf> {
+    let ModelRef::Path(folder) = model else { return None };
+    VersionId::of_folder(folder)?;
+    folder.parent().map(Path::to_owned)
 }
 
 fn verify(session: &Session, models: &Path, datasets: &Path) -> anyhow::Result<()> {
@@ -129,12 +128,12 @@ fn import(
     session: &Session,
     input: &Path,
     format: ImportFormat,
-    base: Option<&str>,
+    base: Option<&ModelRef>,
     t: f64,
     models: &Path,
 ) -> anyhow::Result<()> {
     check_sigmas(t)?;
-    let base = base.map(|name| load_model(name, models)).transpose()?;
+    let base = base.map(|name| name.load(models)).transpose()?;
     let source = match (format, &base) {
         (ImportFormat::Renma, None) => return import_archive(session, input, &Registry::new(models)),
         (ImportFormat::EsCubeEval, None) => ModelSource::EsCubeEval,

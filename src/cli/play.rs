@@ -19,7 +19,7 @@ pub(super) fn run(session: &Session, arguments: &PlayArguments) -> anyhow::Resul
         return Err(UsageError("a game has no --json: programs play by gtp or nboard".to_owned()).into());
     }
     let ModelArguments { model, models } = &arguments.model;
-    let chosen = choose_model("play", model.as_deref(), &named_registry(models.as_deref())?)?;
+    let chosen = choose_model("play", model.as_ref(), &named_registry(models.as_deref())?)?;
     let stop = session.context().stop;
     let is_typed = stdin().is_terminal() && stdout().is_terminal();
     let lines = if is_typed { Lines::typed()? } else { Lines::read(BufReader::new(stdin())) };

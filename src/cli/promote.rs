@@ -5,7 +5,6 @@ use super::arguments::stage::PromoteArguments;
 use super::output::{detail, say};
 use super::session::Session;
 use crate::artifact::dataset::verdict::read_verdict;
-use crate::artifact::model::reference::find_model;
 use crate::artifact::{ChampionFile, KnownModel, ModelKind, Registry, VerdictFile, VersionId};
 use crate::curate::verify::{VerifyTask, verify};
 use crate::exit_code;
@@ -21,7 +20,7 @@ use std::process::ExitCode;
 pub(super) fn run(session: &Session, arguments: &PromoteArguments) -> anyhow::Result<ExitCode> {
     let named = arguments.models.as_deref().unwrap_or(Path::new(DEFAULT_REGISTRY));
     match &arguments.model {
-        Some(name) => promote_model(session, &find_model(name, named)?, arguments),
+        Some(name) => promote_model(session, &name.find(named)?, arguments),
         None => roll_back(session, &Registry::new(named)),
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn run(session: &Session, command: &str, arguments: &EngineArguments,
         return Err(UsageError("--json and the protocol both write to stdout: leave --json out".to_owned()).into());
     }
     let ModelArguments { model, models } = &arguments.model;
-    let chosen = choose_model(command, model.as_deref(), &named_registry(models.as_deref())?)?;
+    let chosen = choose_model(command, model.as_ref(), &named_registry(models.as_deref())?)?;
     warn_without_statistics("--mpc-level", arguments.mpc_level, &chosen.model);
     let limits = Limits {
         depth: Depth(arguments.depth.unwrap_or(DEPTH)),

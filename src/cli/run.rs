@@ -5,13 +5,13 @@ use super::command_errors::UsageError;
 use super::output::{bytes_text, counted, detail, duration_text, print, print_json, say};
 use super::session::Session;
 use super::shard::elsewhere;
-use super::{gate, gc, memory, promote, shard, stage, status};
+use super::{gc, memory, promote, shard, stage, status};
 use crate::artifact::publish::read_bounded;
-use crate::artifact::{ArtifactError, Registry};
+use crate::artifact::{ArtifactError, Registry, Verdict};
 use crate::config::builtin::name_of;
 use crate::exit_code;
-use crate::learning_loop::plan::{Plan, plan};
-use crate::learning_loop::{Event, RunTask, code_of, run as run_loop};
+use crate::learning_loop::plan::{RunPlan, plan};
+use crate::learning_loop::{Event, RunTask, run as run_loop};
 use crate::pipeline::StageError;
 use crate::report::invocation::quoted;
 use crate::run::forecast::Forecast;
@@ -77,7 +77,8 @@ pub(super) fn run(session: &Session, arguments: LoopArguments) -> anyhow::Result
         let status = RunStatus::read(&config, &registry, &invocation.datasets)?;
         tell_end(session, (&arguments, is_elsewhere), &registry, status)?;
     }
-    Ok(if arguments.exit_verdict { code_of(verdict) } else { exit_code::DONE }.into())
+    let code = verdict.filter(|_| arguments.exit_verdict).map_or(exit_code::DONE, Verdict::exit_code);
+    Ok(code.into())
 }
 
 /// Enters the folder of the run; gives the config, which was named from outside, and whether the folder is another one.
@@ -101,8 +102,8 @@ fn tell(session: &Session, event: &Event<'_>) {
         Event::Restart(loss) => say(&format!("restart: removing {}", loss_text(loss))),
         Event::Generation { next, seconds_left } => begin(session, next, *seconds_left),
         Event::Checked(checked) => shard::tell_checked(session, *checked),
-        Event::Made { task, report, seconds } => stage::tell(session, task, report, *seconds),
-        Event::Drifted(report) => gate::tell_score(session, report),
+        Event::Made { request, report, seconds } => stage::tell(session, request, *report, *seconds),
+        Event::Drifted(report) => stage::tell_score(session, *report),
         Event::Promoted(report) => promote::tell(session, report),
         Event::Collected(plan) => gc::tell(plan, false),
     }
@@ -137,7 +138,7 @@ fn generations_text(first: u32, last: u32) -> String {
     if last <= first { format!("generation {first}") } else { format!("generations {first} to {last}") }
 }
 
-fn tell_plan(session: &Session, plan: &Plan) -> anyhow::Result<()> {
+fn tell_plan(session: &Session, plan: &RunPlan) -> anyhow::Result<()> {
     if session.json {
         return print_json(plan);
     }
@@ -158,8 +159,8 @@ fn tell_plan(session: &Session, plan: &Plan) -> anyhow::Result<()> {
         say(&format!("  make    {}{rest}", generations_text(first, plan.last)));
         say(&format!("  takes   {}", forecast_text(&plan.forecast)));
     }
-    for command in &plan.commands {
-        detail(&format!("{}{}", command.line, if command.if_accepted { "  # only if the gate accepts" } else { "" }));
+    for request in &plan.requests {
+        detail(&serde_json::to_string(request)?);
     }
     Ok(())
 }

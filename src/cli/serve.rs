@@ -14,7 +14,7 @@ pub(super) fn run(session: &Session, arguments: &ServeArguments) -> anyhow::Resu
     let ModelArguments { model, models } = &arguments.model;
     // Pages may wait for a run that has not begun.
     let registry = models.as_deref().unwrap_or(Path::new(DEFAULT_REGISTRY));
-    let chosen = choose_model("serve", model.as_deref(), registry)?;
+    let chosen = choose_model("serve", model.as_ref(), registry)?;
     let mut printed = Ok(());
     serve(chosen.model, registry, arguments.port, session.context().stop, |address| {
         if session.json {

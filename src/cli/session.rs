@@ -3,9 +3,8 @@
 use super::arguments::{GlobalArguments, ProgressMode};
 use super::output::{IS_JSON, IS_QUIET, IS_VERBOSE, detail, print, print_json, say};
 use super::progress::Watcher;
-use crate::artifact::model::reference::{load_champion, load_model};
-use crate::artifact::{ArtifactError, Builtin, LoadedModel};
-use crate::config::LoadedConfig;
+use crate::artifact::model::reference::load_champion;
+use crate::artifact::{ArtifactError, Builtin, LoadedModel, ModelRef};
 use crate::engine::MpcLevel;
 use crate::exit_code;
 use crate::pipeline::{Context, Host, StageError};
@@ -147,30 +146,26 @@ impl ChosenModel {
 }
 
 /// As [`model_or_default`]; says which it took.
-pub(super) fn choose_model(command: &str, named: Option<&str>, models: &Path) -> Result<ChosenModel, ArtifactError> {
+pub(super) fn choose_model(
+    command: &str,
+    named: Option<&ModelRef>,
+    models: &Path,
+) -> Result<ChosenModel, ArtifactError> {
     let chosen = model_or_default(named, models)?;
     chosen.announce(command);
     Ok(chosen)
 }
 
 /// The model that a command without a run names, else the registry's champion, else the shipped one.
-pub(super) fn model_or_default(named: Option<&str>, models: &Path) -> Result<ChosenModel, ArtifactError> {
+pub(super) fn model_or_default(named: Option<&ModelRef>, models: &Path) -> Result<ChosenModel, ArtifactError> {
     if let Some(name) = named {
-        return Ok(ChosenModel { model: load_model(name, models)?, note: None });
+        return Ok(ChosenModel { model: name.load(models)?, note: None });
     }
     let (model, note) = match load_champion(models)? {
         Some(champion) => (champion, format!("the champion of {}", models.display())),
         None => (LoadedModel::builtin(Builtin::Champion), format!("no champion in {}", models.display())),
     };
     Ok(ChosenModel { model, note: Some(note) })
-}
-
-/// The model that a command names; before its first promotion, the champion of a run is its start.
-pub(super) fn load_run_model(name: &str, registry: &Path, config: &LoadedConfig) -> Result<LoadedModel, ArtifactError> {
-    match name {
-        "champion" => load_champion(registry)?.map_or_else(|| load_model(&config.config.run.start, registry), Ok),
-        name => load_model(name, registry),
-    }
 }
 
 /// Says if a level was set for a model without MPC statistics; built-in players without them are expected to play full width.

@@ -5,13 +5,14 @@ use super::output::{aligned, detail, narrow_table, print, print_json, terminal_w
 use super::session::Session;
 use crate::artifact::publish::exists;
 use crate::artifact::{ArtifactError, GenerationLine, Registry, Verdict};
-use crate::pipeline::stage::Stage;
+use crate::pipeline::work::{PartCount, TaskState};
 use crate::report::REPORT_NAME;
 use crate::report::invocation::Invocation;
 use crate::run::gc::closed_text;
 use crate::run::log::{Efficiency, PlaySpeed, RunEfficiency, read_calls};
 use crate::run::metrics::{metrics, metrics_text};
-use crate::run::state::{PartCount, StageState, State};
+use crate::run::order::GENERATION;
+use crate::run::state::StageState;
 use crate::run::status::{GenerationStatus, RunStatus};
 use crate::statistics::elo::elo_text;
 use serde::Serialize;
@@ -80,7 +81,7 @@ fn describe(status: &RunStatus, wide: bool) -> String {
     let width = if wide { None } else { terminal_width(stdout()) };
     let table = narrow_table(COLUMNS, status.generations.iter().map(row), width, &DISPENSABLE);
     let mut text = format!("run {}, champion {champion}; errors in discs{closed}\n{table}", status.run);
-    if status.stage_states.iter().any(|state| state.state != State::Done) {
+    if status.stage_states.iter().any(|state| state.state != TaskState::Done) {
         text += &format!("\n\n{}", describe_generations(&status.stage_states));
     }
     if !status.changes.is_empty() {
@@ -153,7 +154,7 @@ pub(super) fn moved_text(moved: &[String]) -> String {
 /// One line per generation, one column per stage, and below the reason for each that is not done.
 fn describe_generations(states: &[StageState]) -> String {
     let mut rows = vec![vec!["generation".to_owned()]];
-    rows[0].extend(Stage::ALL.map(|stage| stage.name().to_owned()));
+    rows[0].extend(GENERATION.iter().map(|link| link.stage.name().to_owned()));
     for states in states.chunk_by(|left, right| left.generation == right.generation) {
         let words = states.iter().map(|state| state.state.name().to_owned());
         rows.push([vec![states[0].generation.to_string()], words.collect()].concat());

@@ -1,7 +1,7 @@
 //! Runs shards by any command: one process per shard, some at once.
 
 use super::drive::{Event, Runner};
-use super::inputs::text_of;
+use super::plan::text_of;
 use super::runs::Ended;
 use crate::artifact::ArtifactError;
 use crate::exit_code;

@@ -1,10 +1,10 @@
 //! Where shards may write: folders below the one in which they run that hold nothing but what stages write there.
 
+use crate::artifact::dataset::folder::recipe_of;
 use crate::artifact::dataset::foreign::first_foreign;
 use crate::artifact::line::is_line;
 use crate::artifact::publish::{Entry, entries_in};
 use crate::artifact::{ArtifactError, VersionId};
-use crate::run::folders::recipe_of;
 use crate::run::snapshot::CONFIG;
 use std::path::{Component, Path, PathBuf};
 

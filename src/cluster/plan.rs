@@ -1,117 +1,146 @@
-//! A plan: one stage cut into shards, with everything that determines its bytes.
+//! A plan: a request cut into shards, with everything that determines its bytes.
 
-use super::stage::StagePlan;
+use super::outputs::{check_output, foreign_in_output, foreign_in_registry, plain};
 use crate::artifact::format::format_of;
-use crate::artifact::line::visible;
+use crate::artifact::line::{is_line, visible};
 use crate::artifact::seal::{read_sealed, seal};
-use crate::artifact::{ArtifactError, ContentHash, FileKind, FormatVersion};
+use crate::artifact::{ArtifactError, ContentHash, FileKind, FormatVersion, KnownModel, Manifest};
 use crate::pipeline::StageError;
+use crate::pipeline::request::{Models, Request, RequestDataset, RequestModel, Role};
 use crate::pipeline::stage::Stage;
-use crate::pipeline::stage_task::StageTask;
-use crate::pipeline::train::shards::rounds;
+use crate::pipeline::work::Work;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// The format version of a plan.
-pub type PlanFormat = FormatVersion<2>;
+/// The format version of a plan. The third has the request as a whole.
+pub type PlanFormat = FormatVersion<3>;
 
 /// What to do about a plan of another version.
-const REMEDY: &str = "make it again with renma shard plan, or use the renma that made it";
+const REMEDY: &str = "make it again with --plan, or use the renma that made it";
 
 /// A sealed plan, of this format or another.
 pub const PLAN_FILE: FileKind = FileKind {
     name: "a plan",
     matches: |path| match read_sealed::<Value>(path) {
-        Ok(plan) => Ok(plan.get("stage").is_some() && plan.get("shards").is_some()),
+        Ok(plan) => {
+            let is_request = plan.get("request").is_some() || plan.get("stage").is_some();
+            Ok(is_request && plan.get("shards").is_some())
+        }
         Err(ArtifactError::Damaged { .. }) => Ok(false),
         Err(error) => Err(error),
     },
 };
 
-/// A stage and its shards. The paths in it are relative to the folder that all shards run in.
+/// A request and its shards. The paths in it are relative to the folder that all shards run in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Plan {
     format: PlanFormat,
     algorithm: u32,
-    /// The program that made it, which must make its shards too; since format 2.
-    #[serde(default)]
+    /// The program that made it, which must make its shards too.
     build: String,
-    /// The pieces of each shard: the first, and the one after the last.
-    pub shards: Vec<Range<usize>>,
     /// The hash of everything that determines the pieces, except their number.
     recipe: ContentHash,
-    /// The run's seed.
-    seed: u64,
-    /// The generation, counted from 1; of a training, that of its newest dataset.
-    pub generation: u32,
+    /// The pieces of each shard: the first, and the one after the last.
+    pub shards: Vec<Range<usize>>,
     /// What is cut.
-    #[serde(flatten)]
-    pub(super) stage: StagePlan,
+    pub request: Request,
 }
 
-/// A plan with the task that it cuts.
-#[derive(Debug)]
-pub struct LoadedPlan<'a> {
+/// A plan with the work that it cuts.
+pub struct LoadedPlan {
     /// Its file.
-    pub path: &'a Path,
+    pub path: PathBuf,
     /// The plan.
-    pub plan: &'a Plan,
+    pub plan: Plan,
     /// What it cuts.
-    pub task: StageTask<'a>,
+    pub work: Box<dyn Work>,
 }
 
 impl Plan {
-    /// A plan of a task, without shards.
+    /// A plan of a request for this work, without shards.
     ///
     /// # Errors
     ///
-    /// A bad setting, a missing dataset, a stage that cannot be cut, or a folder with a name that a plan cannot hold.
-    pub fn new(task: &StageTask<'_>) -> Result<Self, StageError> {
-        let (format, algorithm, shards) = (PlanFormat::CURRENT, task.stage().facts().algorithm, Vec::new());
-        let (seed, generation, stage) = StagePlan::new(task)?;
-        stage.check().map_err(StageError::Setting)?;
-        Ok(Self { format, algorithm, build: build(), shards, recipe: task.recipe()?, seed, generation, stage })
-    }
-
-    /// The plan of a task with about `shard_count` shards of whole pieces, about equal in work. None is empty or has pieces of
-    /// two rounds, so that there may be more or fewer of them.
-    pub fn cut(self, task: &StageTask<'_>, shard_count: usize) -> Self {
-        let (weights, rounds) = (self.weights(), self.rounds(task));
-        let work =
-            |pieces: &Range<usize>| weights[pieces.clone()].iter().map(|&weight| u128::from(weight)).sum::<u128>();
-        let all = work(&(0..weights.len())).max(1);
-        let shards = rounds.into_iter().flat_map(|round| {
-            let count = (shard_count as u128 * work(&round)).div_ceil(all).clamp(1, round.len().max(1) as u128);
-            cut(round, count as usize, |piece| weights[piece])
-        });
-        Self { shards: shards.collect(), ..self }
-    }
-
-    /// The pieces that can be made at the same time, one round after another.
-    fn rounds(&self, task: &StageTask<'_>) -> Vec<Range<usize>> {
-        match task {
-            StageTask::Train(task) => rounds(task),
-            _ => std::iter::once(0..self.weights().len()).collect(),
+    /// Work that cannot be cut, or a folder with a name that a plan cannot hold or that shards cannot write to.
+    pub fn new(request: &Request, work: &dyn Work) -> Result<Self, StageError> {
+        if let Some(reason) = work.undivided() {
+            return Err(StageError::Setting(reason));
         }
+        for path in request.paths() {
+            text_of(path)?;
+        }
+        let plan = Self {
+            format: PlanFormat::CURRENT,
+            algorithm: request.stage.facts().algorithm,
+            build: build(),
+            recipe: work.recipe()?,
+            shards: Vec::new(),
+            request: request.clone(),
+        };
+        plan.check_outputs().map_err(StageError::Setting)?;
+        Ok(plan)
     }
 
-    /// How much work each of its pieces is, in units of the stage.
-    pub fn weights(&self) -> Vec<u64> {
-        self.stage.weights()
+    /// The same plan with about `shard_count` shards of whole pieces, about equal in work. None is empty or has pieces of two rounds,
+    /// so that there may be more or fewer of them.
+    pub fn cut(self, rounds: &[Vec<u64>], shard_count: usize) -> Self {
+        let all = rounds.iter().map(|round| work_of(round)).sum::<u128>().max(1);
+        let mut shards = Vec::new();
+        let mut first = 0;
+        for weights in rounds {
+            let share = (shard_count as u128 * work_of(weights)).div_ceil(all);
+            let count = share.clamp(1, weights.len().max(1) as u128) as usize;
+            shards.extend(cut(first..first + weights.len(), count, |piece| weights[piece - first]));
+            first += weights.len();
+        }
+        Self { shards, ..self }
     }
 
-    /// How much work each of its shards is.
-    pub fn shard_weights(&self) -> Vec<u64> {
-        let weights = self.weights();
-        self.shards.iter().map(|pieces| weights[pieces.clone()].iter().sum()).collect()
+    /// The folder that its shards write to.
+    pub(super) fn output(&self) -> &Path {
+        self.request.output.as_deref().unwrap_or(&self.request.registry)
+    }
+
+    /// The registry, if its stage writes to it.
+    fn written_registry(&self) -> Option<&Path> {
+        self.request.stage.facts().makes_versions().then_some(self.request.registry.as_path())
+    }
+
+    /// Checks the folders that its shards write to, as if a person had typed them.
+    fn check_outputs(&self) -> Result<(), String> {
+        let (output, registry) = (self.request.output.as_deref(), self.written_registry());
+        output.into_iter().chain(registry).try_for_each(check_output)?;
+        let (Some(output), Some(registry)) = (output.map(plain), registry.map(plain)) else { return Ok(()) };
+        if output.starts_with(&registry) || registry.starts_with(&output) {
+            return Err("its output and its registry lie within each other".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Checks that the folders that its shards write to hold nothing foreign, for the plan in the file `path`.
+    fn check_folders(&self, path: &Path) -> Result<(), ArtifactError> {
+        let in_output = self.request.output.as_deref().map(|folder| Ok((folder, foreign_in_output(folder)?)));
+        let in_registry = self.written_registry().map(|folder| Ok((folder, foreign_in_registry(folder)?)));
+        for found in in_output.into_iter().chain(in_registry) {
+            if let (folder, Some(foreign)) = found? {
+                let reason = format!("shards cannot write to {}: it holds {}", folder.display(), foreign.display());
+                let remedy = "move that away, or make the plan again for another folder";
+                return Err(ArtifactError::unfit(path, format!("{}, which is not theirs\n{remedy}", visible(&reason))));
+            }
+        }
+        Ok(())
     }
 
     /// Checks everything that can be checked without the inputs, as if a person had typed it.
     fn check(&self) -> Result<(), String> {
-        self.stage.check()?;
-        if self.generation == 0 {
+        self.check_outputs()?;
+        if let Some(path) = self.request.paths().find(|path| !path.to_str().is_some_and(is_line)) {
+            return Err(format!("{:?} is not a path of one line", path.display().to_string()));
+        }
+        if self.request.generation == 0 {
             return Err("generation is 0: generations are counted from 1".into());
         }
         let mut next = 0;
@@ -122,8 +151,18 @@ impl Plan {
             }
             next = pieces.end;
         }
-        let needed = self.weights().len();
-        if next == needed { Ok(()) } else { Err(format!("its shards make {next} parts, and its games need {needed}")) }
+        Ok(())
+    }
+
+    /// Checks that its shards make all pieces, and that their work can be added up: progress does it.
+    fn check_pieces(&self, rounds: &[Vec<u64>]) -> Result<(), String> {
+        let made = self.shards.last().map_or(0, |last| last.end);
+        let needed: usize = rounds.iter().map(Vec::len).sum();
+        if made != needed {
+            return Err(format!("its shards make {made} parts, and its request needs {needed}"));
+        }
+        let work = rounds.iter().flatten().try_fold(0_u64, |sum, work| sum.checked_add(*work));
+        work.map(drop).ok_or_else(|| "its work adds up to more than 64 bits can count".to_owned())
     }
 
     /// The text of the plan's file.
@@ -141,15 +180,129 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The plan in a file, if it cuts this very stage, into whichever shards within its rounds.
-    pub fn found(&self, task: &StageTask<'_>, path: &Path) -> Option<Self> {
-        let rounds = self.rounds(task);
-        let is_in_one =
-            |shard: &Range<usize>| rounds.iter().any(|round| round.start <= shard.start && shard.end <= round.end);
+    /// The plan in a file, if it cuts this very request, into whichever shards within its rounds.
+    pub fn found(&self, rounds: &[Vec<u64>], path: &Path) -> Option<Self> {
         // A file that cannot be read is not this plan; writing the plan reports what is wrong with the path.
-        let found = Self::read(path).ok().filter(|found| found.shards.iter().all(is_in_one));
-        found.filter(|found| Self { shards: found.shards.clone(), ..self.clone() } == *found)
+        let found = Self::read(path).ok()?;
+        let is_same = Self { shards: found.shards.clone(), ..self.clone() } == found;
+        (is_same && found.check_pieces(rounds).is_ok() && found.keeps_rounds(rounds)).then_some(found)
     }
+
+    /// Whether no shard has pieces of two rounds.
+    fn keeps_rounds(&self, rounds: &[Vec<u64>]) -> bool {
+        let mut end = 0;
+        rounds.iter().all(|round| {
+            end += round.len();
+            self.shards.iter().any(|shard| shard.end == end)
+        })
+    }
+
+    /// The models that it names, for the plan in the file `path`.
+    fn find_models(&self, path: &Path) -> Result<Models<KnownModel>, ArtifactError> {
+        let find = |(role, model): (&Role, &RequestModel)| {
+            let found = model.name.find(&self.request.registry);
+            let named = Named { kind: "model", name: model.name.to_string(), content: model.content };
+            Ok((*role, named.checked(found, |known| known.content, path)?))
+        };
+        self.request.models.iter().map(find).collect()
+    }
+
+    /// Checks that the datasets that it names are still there, for the plan in the file `path`.
+    fn check_datasets(&self, path: &Path) -> Result<(), ArtifactError> {
+        for RequestDataset { folder, content, .. } in &self.request.datasets {
+            let name = folder.to_string_lossy().into_owned();
+            let found = Manifest::read_any(folder);
+            Named { kind: "dataset", name, content: *content }.checked(found, |manifest| manifest.content, path)?;
+        }
+        Ok(())
+    }
+}
+
+/// An input that a plan names by its content.
+struct Named {
+    kind: &'static str,
+    name: String,
+    content: Option<ContentHash>,
+}
+
+impl Named {
+    /// The input as it was read for the plan in the file `path`, if it is the one that the plan names.
+    fn checked<T>(
+        &self,
+        read: Result<T, ArtifactError>,
+        content_of: impl FnOnce(&T) -> ContentHash,
+        path: &Path,
+    ) -> Result<T, ArtifactError> {
+        let Self { kind, name, content } = self;
+        let Some(wanted) = content else {
+            return Err(ArtifactError::unfit(path, format!("it names {kind} {name} without its content")));
+        };
+        let input = read.map_err(|error| match error {
+            ArtifactError::Missing { .. } => {
+                let reason = format!("its {kind} {name} ({}) does not exist", wanted.short());
+                let remedy = "start it in the folder in which the plan was made, or make the plan again";
+                ArtifactError::conflict(path, format!("{reason}\n{remedy}"))
+            }
+            error => error,
+        })?;
+        let found = content_of(&input);
+        if found == *wanted {
+            return Ok(input);
+        }
+        let reason = format!("{name} has content {} now, the plan was made for {}", found.short(), wanted.short());
+        Err(ArtifactError::unfit(path, format!("{reason}\nput that {kind} back, or make the plan again")))
+    }
+}
+
+impl LoadedPlan {
+    /// Reads a plan with the inputs that it references.
+    ///
+    /// # Errors
+    ///
+    /// A missing or damaged plan, one of another version or another build of the program, an invalid one, inputs that differ from
+    /// those it was made for, or settings that do not match its hash.
+    pub fn read(path: &Path) -> Result<Self, StageError> {
+        let plan = Plan::read(path)?;
+        let unfit = |reason: String| StageError::from(ArtifactError::unfit(path, reason));
+        plan.check_folders(path)?;
+        plan.check_datasets(path)?;
+        let models = plan.find_models(path)?;
+        let asked = plan.request.asked(&models).map_err(|error| unfit(error.to_string()))?;
+        plan.check_pieces(&asked.rounds()).map_err(unfit)?;
+        let made = asked.recipe()?;
+        if plan.recipe != made {
+            return Err(unfit(format!(
+                "its recipe is {}, and its settings make {}",
+                plan.recipe.short(),
+                made.short()
+            )));
+        }
+        if plan.build != build() {
+            let reason = format!("{:?} made it, and this is {:?}: their parts may differ", plan.build, build());
+            return Err(unfit(format!("{reason}\n{REMEDY}")));
+        }
+        let work = plan.request.work(&models.load()?)?;
+        Ok(Self { path: path.to_owned(), plan, work })
+    }
+
+    /// How much work each of its shards is.
+    pub fn shard_weights(&self) -> Vec<u64> {
+        let weights = self.work.rounds().concat();
+        self.plan.shards.iter().map(|pieces| weights[pieces.clone()].iter().sum()).collect()
+    }
+}
+
+/// A folder as a plan names it: a plan is JSON, and so are its names.
+pub(super) fn text_of(folder: &Path) -> Result<String, StageError> {
+    let text = folder.to_str().ok_or_else(|| {
+        let reason = format!("cannot plan with {}: its name is not UTF-8, and a plan is text", folder.display());
+        StageError::Setting(format!("{reason}\nchoose another name for the folder"))
+    });
+    text.map(str::to_owned)
+}
+
+fn work_of(weights: &[u64]) -> u128 {
+    weights.iter().map(|&weight| u128::from(weight)).sum()
 }
 
 /// Cuts pieces into `count` ranges of about equal weight, none empty.
@@ -175,59 +328,25 @@ pub fn build() -> String {
     format!("renma {} with libraries {}", env!("CARGO_PKG_VERSION"), libraries.short())
 }
 
-/// Reads a plan with the inputs that it references, and passes it to a function.
-///
-/// # Errors
-///
-/// A missing or damaged plan, one of another version or another build of the program, an invalid one, inputs that differ from those
-/// it was made for, or settings that do not match its hash.
-pub fn with_plan<T, E: From<StageError>>(
-    path: &Path,
-    act: impl FnOnce(&LoadedPlan<'_>) -> Result<T, E>,
-) -> Result<T, E> {
-    let plan = &Plan::read(path).map_err(StageError::from)?;
-    plan.stage.check_folders(path).map_err(StageError::from)?;
-    let acted = plan.stage.with_task((plan.seed, plan.generation), path, |task| {
-        let (listed, made) = (plan.recipe, task.recipe()?);
-        if listed != made {
-            let reason = format!("its recipe is {}, and its settings make {}", listed.short(), made.short());
-            return Err(StageError::from(ArtifactError::unfit(path, reason)).into());
-        }
-        if plan.build != build() {
-            let made = if plan.build.is_empty() { "an older renma" } else { &plan.build };
-            let reason = format!("{made:?} made it, and this is {:?}: their parts may differ\n{REMEDY}", build());
-            return Err(StageError::from(ArtifactError::unfit(path, reason)).into());
-        }
-        act(&LoadedPlan { path, plan, task })
-    });
-    acted.map_err(StageError::from)?
-}
-
 pub(super) fn name_of(plan: &Path) -> String {
     plan.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// Versions are checked before anything else, whose form they decide.
 fn check_versions(path: &Path, plan: &Value) -> Result<(), ArtifactError> {
-    let text = |key: &str| plan.get(key).map_or("nothing".to_owned(), Value::to_string);
-    format_of::<PlanFormat>(plan.get("format").unwrap_or(&Value::Null)).map_err(|reason| {
-        ArtifactError::unfit(
-            path,
-            format!(
-                "{reason}
-{REMEDY}"
-            ),
-        )
-    })?;
-    let named = plan.get("stage").and_then(Value::as_str);
-    let Some(stage) = named.and_then(Stage::named) else {
+    let unfit = |reason: String| ArtifactError::unfit(path, reason);
+    format_of::<PlanFormat>(plan.get("format").unwrap_or(&Value::Null))
+        .map_err(|reason| unfit(format!("{reason}\n{REMEDY}")))?;
+    let named = plan.get("request").and_then(|request| request.get("stage"));
+    let Some(stage) = named.and_then(Value::as_str).and_then(Stage::named) else {
         let stages = Stage::ALL.map(Stage::name).join(", ");
-        return Err(ArtifactError::unfit(path, format!("it is a plan of {}, not of one of {stages}", text("stage"))));
+        let named = named.map_or("nothing".to_owned(), Value::to_string);
+        return Err(unfit(format!("it is a plan of {named}, not of one of {stages}")));
     };
-    let algorithm = stage.facts().algorithm;
-    if plan.get("algorithm").and_then(Value::as_u64) != Some(algorithm.into()) {
-        let reason = format!("it is for algorithm {} of {stage}, this renma has {algorithm}", text("algorithm"));
-        return Err(ArtifactError::unfit(path, format!("{reason}\n{REMEDY}")));
+    let (found, algorithm) = (plan.get("algorithm"), stage.facts().algorithm);
+    if found.and_then(Value::as_u64) != Some(algorithm.into()) {
+        let found = found.map_or("nothing".to_owned(), Value::to_string);
+        return Err(unfit(format!("it is for algorithm {found} of {stage}, this renma has {algorithm}\n{REMEDY}")));
     }
     Ok(())
 }
@@ -258,10 +377,11 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_has_a_stage_and_shards() {
+    fn a_plan_has_a_request_and_shards() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file.json");
         for (value, expected) in [
+            (json!({ "request": {}, "shards": [] }), true),
             (json!({ "stage": "gate", "shards": [] }), true),
             (json!({ "stage": "gate" }), false),
             (json!({ "shards": [] }), false),

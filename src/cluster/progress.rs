@@ -24,15 +24,15 @@ pub struct PlanProgress {
     pub complete: bool,
 }
 
-impl LoadedPlan<'_> {
+impl LoadedPlan {
     /// Looks how far the plan is. Of a match, at most `ahead` batches that are not decided yet are wanted at once.
     ///
     /// # Errors
     ///
     /// Pieces of other inputs, or a system error.
     pub fn progress(&self, ahead: usize, context: Context<'_>) -> Result<PlanProgress, StageError> {
-        let PartsProgress { done, wanted } = self.task.shards()?.progress(ahead, context)?;
-        Ok(PlanProgress::new(self.task.stage(), &self.plan.shards, &done, &wanted))
+        let PartsProgress { done, wanted } = self.work.shards()?.progress(ahead, context)?;
+        Ok(PlanProgress::new(self.plan.request.stage, &self.plan.shards, &done, &wanted))
     }
 
     /// Proves what can be proved of the parts, before the stage makes its result of them, and makes some of them again: an
@@ -42,8 +42,8 @@ impl LoadedPlan<'_> {
     ///
     /// A missing or false part, with who made it.
     pub fn check(&self, seed: Option<u64>, context: Context<'_>) -> Result<MadeAgain, StageError> {
-        let (seed, output) = (seed.unwrap_or_else(fresh_seed), self.plan.stage.output());
-        self.task.shards()?.check(seed, context).map_err(|error| name_makers(error, self.path, output))
+        let seed = seed.unwrap_or_else(fresh_seed);
+        self.work.shards()?.check(seed, context).map_err(|error| name_makers(error, &self.path, self.plan.output()))
     }
 }
 

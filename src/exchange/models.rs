@@ -58,7 +58,7 @@ pub fn import_model(
             let mpc = import_mpc_dat(input, t)?;
             let mpc_samples = vec![0; mpc.entries().len()];
             let mpc_weights = Some(base.weights);
-            (Model { mpc, mpc_samples, mpc_weights, ..base.model.clone() }, Some(base), None)
+            (Model { mpc, mpc_samples, mpc_weights, ..(*base.model).clone() }, Some(base), None)
         }
     };
     let content = model.content_hash();

@@ -13,3 +13,4 @@ pub mod sample;
 mod source;
 mod sums;
 pub mod task;
+mod work;

@@ -11,3 +11,4 @@ pub mod recipe;
 pub mod run;
 pub mod score;
 pub mod task;
+mod work;

@@ -1,6 +1,5 @@
 //! Self-play: games by the current model, their positions with deep-search scores, as a dataset.
 
-pub mod book;
 pub mod openings;
 pub(super) mod parts;
 mod play;
@@ -9,3 +8,4 @@ pub mod recipe;
 pub mod remake;
 pub mod run;
 pub mod task;
+mod work;

@@ -2,7 +2,7 @@
 //! them again. A stage fills in what its rows are and how they are made.
 
 use super::item_sample::ItemSample;
-use super::stage::Stage;
+use super::stage::Facts;
 use super::{Context, StageError};
 use crate::artifact::dataset::folder::{part_indices, part_path, sweep_dataset};
 use crate::artifact::{ArtifactError, Dataset, FileEntry, Footer, Manifest, Part, PartRange, Recipe, Table, TableRow};
@@ -89,7 +89,7 @@ pub(super) struct Sampling {
 
 /// What a stage says of the parts of its dataset.
 pub(super) trait PartKind: Sync + Sized {
-    const STAGE: Stage;
+    const FACTS: &'static Facts;
     const SAMPLING: Sampling;
 
     /// The rows of a part, or of a range of items in it.
@@ -189,7 +189,7 @@ impl<K: PartKind> Parts<'_, K> {
 
     /// Removes what dead processes left.
     pub(super) fn sweep(&self) -> Result<(), ArtifactError> {
-        sweep_dataset(self.folder, K::STAGE.tables())
+        sweep_dataset(self.folder, K::FACTS.tables())
     }
 
     /// The manifest of the whole dataset, if it is published.
@@ -199,7 +199,7 @@ impl<K: PartKind> Parts<'_, K> {
 
     /// Refuses a folder with a part after the last one that is asked for, which a stage that was stopped may have left.
     pub(super) fn check_no_more(&self) -> Result<(), ArtifactError> {
-        for table in K::STAGE.tables() {
+        for table in K::FACTS.tables() {
             let parts = part_indices(self.folder, table)?.into_iter().max().map_or(0, |last| last as u64 + 1);
             if self.items.div_ceil(self.part_items) < parts {
                 self.recipe.check_count(self.folder, parts.saturating_mul(self.part_items), self.items)?;
@@ -219,7 +219,7 @@ impl<K: PartKind> Parts<'_, K> {
     fn done(&self) -> Result<Vec<bool>, ArtifactError> {
         let has = |range: &PartRange| {
             // The table that is published last is most likely the one that is missing.
-            for table in K::STAGE.tables().iter().rev() {
+            for table in K::FACTS.tables().iter().rev() {
                 if !self.recipe.has_part(self.folder, range, table)? {
                     return Ok(false);
                 }
@@ -233,7 +233,7 @@ impl<K: PartKind> Parts<'_, K> {
     pub(super) fn find(&self, range: &PartRange, context: Context<'_>) -> Result<Option<(Part, K::Rows)>, StageError> {
         context.check()?;
         let tables: Vec<(&Table, u64)> =
-            K::STAGE.tables().iter().map(|&table| (table, self.kind.rows_max(table, range))).collect();
+            K::FACTS.tables().iter().map(|&table| (table, self.kind.rows_max(table, range))).collect();
         let Some((part, files)) = self.recipe.find(self.folder, range, &tables, context.stop)? else { return Ok(None) };
         Ok(self.kind.read(range, &files).map(|rows| (part, rows)))
     }
@@ -262,8 +262,8 @@ impl<K: PartKind> Parts<'_, K> {
     fn unreadable(&self, lacking: &[PartRange], context: Context<'_>) -> Result<Vec<(PathBuf, String)>, StageError> {
         let (done, mut found) = (self.done()?, Vec::new());
         for range in lacking.iter().filter(|range| done[range.index]) {
-            let mut damaged = K::STAGE.tables()[0];
-            for &table in K::STAGE.tables().iter().rev() {
+            let mut damaged = K::FACTS.tables()[0];
+            for &table in K::FACTS.tables().iter().rev() {
                 let alone = [(table, self.kind.rows_max(table, range))];
                 if self.recipe.find(self.folder, range, &alone, context.stop)?.is_none() {
                     damaged = table;
@@ -307,7 +307,7 @@ impl<K: PartKind> Parts<'_, K> {
         let games = |ranges: &[PartRange]| self.recipe.games(ranges.iter().map(|range| range.count).sum());
         let counts = (games(all), games(all) - games(&missing));
         let make = || self.kind.make(&missing, &mut publish, context);
-        context.observe(K::STAGE.name(), counts, K::STAGE.facts().unit, make)?;
+        context.observe(K::FACTS.name, counts, K::FACTS.unit, make)?;
         Ok((parts, report))
     }
 
@@ -315,7 +315,7 @@ impl<K: PartKind> Parts<'_, K> {
     fn prove(&self, dataset: &Dataset, context: Context<'_>) -> Result<FalseParts, StageError> {
         let prove = |index: usize| {
             context.check()?;
-            for table in K::STAGE.tables() {
+            for table in K::FACTS.tables() {
                 let path = part_path(self.folder, table, index);
                 table.check_bytes(&path, &dataset.manifest().parts[index].files[table.name], context.stop)?;
             }
@@ -395,7 +395,7 @@ impl<K: PartKind> Shards for Parts<'_, K> {
         };
         let games = drawn.iter().map(|range| range.count).sum();
         let make_again = || self.kind.make(&drawn, &mut compare, context);
-        context.observe("check", (self.recipe.games(games), 0), K::STAGE.facts().unit, make_again)?;
+        context.observe("check", (self.recipe.games(games), 0), K::FACTS.unit, make_again)?;
         if false_parts.is_empty() {
             return Ok(MadeAgain { unit, count: games, of: ranges.iter().map(|range| range.count).sum(), seed });
         }

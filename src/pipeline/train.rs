@@ -17,3 +17,4 @@ mod slots;
 mod targets;
 pub mod task;
 mod vectors;
+mod work;

@@ -235,7 +235,7 @@ mod tests {
     static NEVER: AtomicBool = AtomicBool::new(false);
 
     fn model() -> Model {
-        LoadedModel::builtin(Builtin::SquareWeights).model
+        (*LoadedModel::builtin(Builtin::SquareWeights).model).clone()
     }
 
     const LIMITS: Limits = Limits { exact_empties: 8, ..Limits::full_width(Depth(3)) };

@@ -185,7 +185,7 @@ fn rungs(lineage: &Lineage<'_>) -> Result<Vec<Rung>, ArtifactError> {
 fn descents(lineage: &Lineage<'_>, trainings: &[Made<TrainMetrics>]) -> Result<Vec<Descent>, ArtifactError> {
     let lines = generation_lines(lineage, lineage.begun()?)?;
     let descents = measured_once(lines, &lineage.versions)?.into_iter().map(|line| Descent {
-        player: lineage.file.player_of(line.generation).map(|player| player.name.clone()),
+        player: lineage.file.player_of(line.generation).map(|player| player.name.to_string()),
         draft: trainings.iter().rfind(|made| made.generation == line.generation).map(|made| made.id),
         line,
     });

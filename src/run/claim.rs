@@ -1,13 +1,12 @@
 //! Making way in a dataset folder for what a stage is about to write there.
 
-use super::folders::recipe_of;
-use crate::artifact::dataset::folder::{part_indices, part_path};
+use crate::artifact::dataset::folder::{part_indices, part_path, recipe_of};
 use crate::artifact::dataset::foreign::first_foreign;
 use crate::artifact::line::visible;
 use crate::artifact::publish::{exists, is_folder, is_link, remove_file, remove_folder};
 use crate::artifact::{ArtifactError, FolderLock, Manifest, POSITIONS};
 use crate::pipeline::stage::Stage;
-use crate::pipeline::stage_task::{StageTask, TaskDataset};
+use crate::pipeline::work::{Asked, AskedDataset};
 use crate::pipeline::{Context, StageError};
 use std::path::Path;
 
@@ -18,9 +17,9 @@ use std::path::Path;
 /// # Errors
 ///
 /// A folder that holds something that renma did not write or, to be cleared, is a link or in use; and a damaged dataset to avoid.
-pub fn make_way(task: &StageTask<'_>, replace: bool, context: Context<'_>) -> Result<(), StageError> {
+pub fn make_way(stage: Stage, task: &dyn Asked, replace: bool, context: Context<'_>) -> Result<(), StageError> {
     let Some(dataset) = task.dataset() else { return Ok(()) };
-    let (stage, folder, recipe) = (task.stage(), dataset.folder, task.recipe()?);
+    let (folder, recipe) = (dataset.folder, task.recipe()?);
     if !is_folder(folder)? && (is_link(folder)? || exists(folder)?) {
         let reason = "it exists and is not a folder\nname a new one";
         return Err(ArtifactError::refused("write", folder, reason).into());
@@ -45,7 +44,7 @@ pub fn make_way(task: &StageTask<'_>, replace: bool, context: Context<'_>) -> Re
 /// Removes the result of other inputs, unless the folder holds data of another kind; whether it did.
 fn clear_folder(stage: Stage, folder: &Path) -> Result<bool, ArtifactError> {
     let is_of_kind = match Manifest::read_any(folder) {
-        Ok(manifest) => stage.dataset() == Some(manifest.kind),
+        Ok(manifest) => stage.facts().kind() == Some(manifest.kind),
         // Only self-play leaves parts of positions behind before it has a manifest.
         Err(ArtifactError::Missing { .. } | ArtifactError::Unfit { .. } | ArtifactError::Damaged { .. }) => {
             stage == Stage::Generate || !exists(&folder.join(POSITIONS.name))?
@@ -65,7 +64,7 @@ fn clear_folder(stage: Stage, folder: &Path) -> Result<bool, ArtifactError> {
 }
 
 /// Removes parts of the same recipe beyond those that the config asks for; whether a whole dataset held more.
-fn clear_surplus(stage: Stage, dataset: &TaskDataset<'_>) -> Result<bool, ArtifactError> {
+fn clear_surplus(stage: Stage, dataset: &AskedDataset<'_>) -> Result<bool, ArtifactError> {
     let folder = dataset.folder;
     let _lock = FolderLock::take(folder)?;
     let manifest = folder.join("manifest.json");
@@ -74,8 +73,8 @@ fn clear_surplus(stage: Stage, dataset: &TaskDataset<'_>) -> Result<bool, Artifa
         remove_file(&folder.join("verdict.json"))?;
         remove_file(&manifest)?;
     }
-    for table in stage.tables() {
-        for index in part_indices(folder, table)?.into_iter().filter(|index| dataset.parts <= *index as u64) {
+    for table in stage.facts().tables() {
+        for index in part_indices(folder, table)?.into_iter().filter(|index| dataset.parts() <= *index as u64) {
             remove_file(&part_path(folder, table, index))?;
         }
     }

@@ -1,13 +1,13 @@
 //! A config as a run records it: with everything else that determines what the stages make of it. If a default has moved since,
 //! the run keeps the value that it began with.
 
+use super::requests::GENERATION;
 use crate::artifact::line::visible;
 use crate::artifact::model::features_file::read_features;
 use crate::artifact::model::version::pattern_set_hash;
 use crate::artifact::step::table_settings;
 use crate::artifact::{ArtifactError, ContentHash};
 use crate::config::{Config, LoadedConfig};
-use crate::pipeline::stage::Stage;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -111,7 +111,8 @@ impl ConfigEntry {
 
 /// The version of each stage's algorithm, by config table.
 fn algorithms() -> BTreeMap<String, u32> {
-    Stage::ALL.map(|stage| (stage.facts().config_table.to_owned(), stage.facts().algorithm)).into()
+    let facts = GENERATION.iter().map(|link| link.stage.facts());
+    facts.map(|facts| (facts.config_table.to_owned(), facts.algorithm)).collect()
 }
 
 /// Every key of a config with its value.
@@ -167,7 +168,7 @@ pub(super) fn keep_defaults(
 mod tests {
     use super::*;
     use crate::config::default_config;
-    use crate::pipeline::generate::book::Book;
+    use crate::pipeline::book::Book;
 
     #[test]
     fn an_entry_names_its_own_patterns_and_book_alone() {
@@ -175,7 +176,7 @@ mod tests {
         let mut other_features = plain.clone();
         other_features.features = Arc::new(read_features(Path::new("configs/features/edax.toml")).unwrap());
         let mut with_book = plain.clone();
-        with_book.book = Some(Arc::new(Book::new(&["f5d6".to_owned()]).unwrap()));
+        with_book.book = Some(Book::new(&["f5d6".to_owned()]).unwrap());
         let all = [&plain, &other_features, &with_book];
         for (of, entry) in all.map(|config| ConfigEntry::new(1, config)).iter().enumerate() {
             for (place, config) in all.into_iter().enumerate() {

@@ -1,10 +1,9 @@
 //! The folders of a run: `datasets/RUN/STAGE/generation=NNNN` and the registry `models/RUN`.
 
 use super::log::{read_calls, versions_made};
-use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::verdict::read_verdict;
 use crate::artifact::publish::{entries_in, exists, is_folder, is_link};
-use crate::artifact::{ArtifactError, ContentHash, Manifest, ModelDocument, Table, VerdictFile};
+use crate::artifact::{ArtifactError, ContentHash, Manifest, ModelDocument, VerdictFile};
 use crate::pipeline::stage::Stage;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -31,7 +30,7 @@ pub enum DatasetFolder {
 impl DatasetFolder {
     /// All of them.
     pub fn all() -> impl Iterator<Item = Self> {
-        let stages = Stage::ALL.into_iter().filter(|stage| stage.dataset().is_some());
+        let stages = Stage::ALL.into_iter().filter(|stage| stage.facts().dataset.is_some());
         stages.map(Self::Stage).chain([Self::Drift])
     }
 
@@ -123,7 +122,7 @@ pub fn generation_of(
     logged: &BTreeSet<(u32, String)>,
 ) -> Option<u32> {
     let origin = &document.origin;
-    Stage::named(&origin.stage).filter(|stage| stage.makes_versions())?;
+    Stage::named(&origin.stage).filter(|stage| stage.facts().makes_versions())?;
     let newest = origin.datasets.last()?;
     let is_own = played.get(&newest.generation) == Some(&newest.content)
         || logged.contains(&(newest.generation, document.id.to_string()));
@@ -203,35 +202,6 @@ pub fn other_verdicts(datasets: &Path) -> Result<Vec<VerdictFile>, ArtifactError
         level = next;
     }
     Ok(verdicts)
-}
-
-/// The recipe of a dataset folder: that of its manifest, or as long as there is none, of its first part.
-///
-/// # Errors
-///
-/// A damaged manifest.
-pub fn recipe_of(folder: &Path) -> Result<Option<ContentHash>, ArtifactError> {
-    if let Some(manifest) = Manifest::find_any(folder)? {
-        return Ok(Some(manifest.recipe));
-    }
-    recipe_of_parts(folder)
-}
-
-/// The recipe in the first part of a dataset folder.
-///
-/// # Errors
-///
-/// A system error.
-pub fn recipe_of_parts(folder: &Path) -> Result<Option<ContentHash>, ArtifactError> {
-    for table in Stage::ALL.into_iter().flat_map(|stage| stage.tables().iter().rev()) {
-        let footer = match Table::read_footer(&part_path(folder, table, 0)) {
-            // The stage itself finds or remakes parts, so a damaged one does not matter here.
-            Err(ArtifactError::Missing { .. } | ArtifactError::Damaged { .. }) => continue,
-            other => other?,
-        };
-        return Ok(footer.get("renma.recipe").and_then(|recipe| recipe.parse().ok()));
-    }
-    Ok(None)
 }
 
 #[cfg(test)]

@@ -3,8 +3,6 @@
 use super::folders::{generation_folder, generations};
 use super::lineage::Lineage;
 use super::log::{CallOutcome, CallRecord, calls_by_generation};
-use super::tasks::TRAIN_MEMORY;
-use crate::artifact::model::reference::load_model;
 use crate::artifact::publish::{bytes_in, is_folder};
 use crate::artifact::{ArtifactError, Builtin, DatasetKind, LoadedModel, Manifest};
 use crate::config::{LoadedConfig, RunConfig};
@@ -13,6 +11,7 @@ use crate::pipeline::generate::run::play_until;
 use crate::pipeline::generate::task::GenerateTask;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::train::shards::visits_of_parts;
+use crate::pipeline::train::task::{MEMORY, VISITS_PER_SECOND};
 use crate::pipeline::{Context, StageError};
 use serde::Serialize;
 use std::cell::Cell;
@@ -34,8 +33,6 @@ const POSITIONS_PER_GAME: u64 = 60;
 const BYTES_PER_POSITION: u64 = 14;
 /// Bytes of a weight in weights.parquet: 1.7 in the model that ships; each generation makes two versions.
 const BYTES_PER_WEIGHT: f64 = 1.7;
-/// Row visits of a training per second of one core: 0.49 µs each (docs/cluster.md).
-pub const VISITS_PER_SECOND: f64 = 2e6;
 /// Core seconds of the searches from the positions of a sampled game to depth 12: 18 CPU minutes for 400 games of the model that ships.
 const SAMPLE_SECONDS: f64 = 2.6;
 /// How much longer a search takes that is a ply deeper, about.
@@ -85,7 +82,7 @@ impl Forecast {
             _ if left == 0 => (0.0, false),
             Some(seconds) => (seconds * f64::from(left), false),
             None => {
-                let first = load_model(&lineage.player(next)?.name, lineage.registry.folder())?;
+                let first = lineage.player(next)?.name.load(lineage.registry.folder())?;
                 let (game_seconds, is_minimum) = game_seconds(config, &usual_player(first, next, last), context)?;
                 (stage_seconds(config, (next, last), game_seconds, context.threads), is_minimum)
             }
@@ -151,7 +148,7 @@ fn size(config: &LoadedConfig, datasets: &Path, next: u32) -> Result<(u64, u64),
         None => rows.saturating_mul(BYTES_PER_POSITION),
     };
     let window = u64::from(config.config.run.window.min(next));
-    let learned = rows.saturating_mul(window).saturating_mul(ROW_BYTES).min(TRAIN_MEMORY);
+    let learned = rows.saturating_mul(window).saturating_mul(ROW_BYTES).min(MEMORY);
     let bytes = dataset.saturating_add((2.0 * BYTES_PER_WEIGHT * weights as f64) as u64);
     Ok((bytes, BASE_BYTES + learned + weights * LEARNED_BYTES))
 }
@@ -169,15 +166,22 @@ fn usual_player(first: LoadedModel, next: u32, last: u32) -> LoadedModel {
 
 /// Core seconds of a game, and whether that is a minimum.
 fn game_seconds(loaded: &LoadedConfig, model: &LoadedModel, context: Context<'_>) -> Result<(f64, bool), StageError> {
-    let (config, book, output) = (&loaded.config, loaded.book.as_deref(), Path::new(""));
-    let task = GenerateTask { config: &config.generate, book, seed: config.run.seed, generation: 1, model, output };
+    let config = &loaded.config;
+    let task = GenerateTask {
+        config: config.generate.clone(),
+        book: loaded.book.clone(),
+        seed: config.run.seed,
+        generation: 1,
+        model: model.clone(),
+        output: "".into(),
+    };
     let (began, most) = (context.host.seconds(), config.generate.games.div_ceil(TRIAL_SHARE));
     let games = Cell::new(0_u64);
     let is_enough = || {
         games.set(games.get() + 1);
         most <= games.get() || TRIAL_SECONDS <= context.host.seconds() - began
     };
-    let is_minimum = match play_until(task, is_enough, context) {
+    let is_minimum = match play_until(&task, is_enough, context) {
         Ok(_) => false,
         Err(StageError::Interrupted) => games.get() == 0,
         Err(error) => return Err(error),

@@ -131,7 +131,7 @@ pub fn collect(mut lineage: Lineage<'_>) -> Result<GcPlan, StageError> {
 pub fn check_idle(registry: &Registry, datasets: &Path) -> Result<(), ArtifactError> {
     let registry = registry.folder();
     // Stages without a lock in the registry share that of a folder.
-    let mut locks: Vec<(PathBuf, &str)> = Stage::ALL.map(|stage| (registry.to_owned(), stage.lock())).into();
+    let mut locks: Vec<(PathBuf, &str)> = Stage::ALL.map(|stage| (registry.to_owned(), stage.facts().lock())).into();
     for kind in DatasetFolder::all() {
         let folders = generations(datasets, kind)?.into_iter();
         locks.extend(folders.map(|generation| (generation_folder(datasets, kind, generation), LOCK_NAME)));

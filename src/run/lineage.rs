@@ -7,12 +7,11 @@ use super::config_entry::{ConfigEntry, FEATURES, keep_defaults};
 use super::folders::{DatasetFolder, RunGate, gates, generation_folder, generations};
 use super::loss::Loss;
 use super::snapshot;
-use crate::artifact::line::line;
-use crate::artifact::model::reference::find_model;
 use crate::artifact::publish::exists;
 use crate::artifact::seal::{read_versioned_or_default, write_sealed};
 use crate::artifact::{
-    ArtifactError, ChampionFile, ClosedFile, ContentHash, FormatVersion, Registry, Verdict, VerdictFile, Versions,
+    ArtifactError, ChampionFile, ClosedFile, ContentHash, FormatVersion, ModelRef, Registry, Verdict, VerdictFile,
+    Versions,
 };
 use crate::config::LoadedConfig;
 use crate::pipeline::StageError;
@@ -31,9 +30,8 @@ const NAME: &str = "lineage.json";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Player {
-    /// The name that the stages load.
-    #[serde(deserialize_with = "line")]
-    pub name: String,
+    /// The name under which the stages find it.
+    pub name: ModelRef,
     /// The hash of its content.
     pub content: ContentHash,
 }
@@ -232,10 +230,10 @@ impl<'a> Lineage<'a> {
             return Ok(player.clone());
         }
         if let Some(champion) = self.champions.champion() {
-            return Ok(Player { name: champion.id.to_string(), content: champion.content });
+            return Ok(Player { name: ModelRef::Version(champion.id), content: champion.content });
         }
         let name = &self.config.config.run.start;
-        let content = find_model(name, self.registry.folder())?.content;
+        let content = name.find(self.registry.folder())?.content;
         Ok(Player { name: name.clone(), content })
     }
 

@@ -3,12 +3,13 @@
 use super::folders::{DatasetFolder, GENERATIONS_MAX, generation_folder};
 use super::lineage::{Change, GenerationEntry, Lineage, Player};
 use super::loss::Loss;
+use super::requests::Requests;
 use super::standings::standings;
-use super::state::{DatasetState, StageState, State, run_steps};
-use super::tasks::GenerationTasks;
+use super::state::{StageState, run_steps};
 use crate::artifact::publish::exists;
-use crate::artifact::{ArtifactError, Verdict, VersionId};
+use crate::artifact::{ArtifactError, ModelRef, Verdict, VersionId};
 use crate::pipeline::StageError;
+use crate::pipeline::work::{DatasetState, TaskState};
 
 /// The generations that one call of `renma run` makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,15 +43,15 @@ pub struct Next {
     /// The last generation of this call; there is nothing to do if it comes before `generation`.
     pub last: u32,
     /// What it asks of its stages.
-    pub tasks: GenerationTasks,
+    pub requests: Requests,
     /// The model that plays its games, and that its candidate challenges.
-    pub champion: String,
+    pub champion: ModelRef,
     /// The number of finished generations that gc keeps; 0: all.
     pub keep: u32,
     /// The verdict of the last finished generation, if there is one.
     pub verdict: Option<Verdict>,
     /// A former champion that the champion is to play before, so that the ladder does not drift.
-    pub veteran: Option<String>,
+    pub veteran: Option<ModelRef>,
 }
 
 /// After this number of generations the champion plays a former one.
@@ -181,8 +182,9 @@ impl Lineage<'_> {
         let steps = run_steps(self)?;
         let settled = self.settled();
         // A stage without a step waits for those before it.
-        let is_stale =
-            |state: &&StageState| state.generation <= settled && state.state == State::Stale && state.step.is_some();
+        let is_stale = |state: &&StageState| {
+            state.generation <= settled && state.state == TaskState::Stale && state.step.is_some()
+        };
         if let Some(state) = steps.stages.iter().find(is_stale) {
             let (stage, generation) = (state.stage, state.generation);
             return Err(StageError::Setting(format!(
@@ -208,7 +210,7 @@ impl Lineage<'_> {
         Ok(Next {
             generation,
             last,
-            tasks: self.tasks(generation)?,
+            requests: self.requests(generation)?,
             champion: self.player(generation)?.name,
             keep: self.config.config.run.keep_generations,
             verdict: verdict.or_else(|| closed.and_then(|line| line.verdict)),
@@ -217,7 +219,7 @@ impl Lineage<'_> {
     }
 
     /// The opponent of the drift match that is due after the last finished generation.
-    fn veteran(&self, finished: u32) -> Result<Option<String>, StageError> {
+    fn veteran(&self, finished: u32) -> Result<Option<ModelRef>, StageError> {
         let folder = generation_folder(self.datasets, DatasetFolder::Drift, finished);
         if finished == 0 || !finished.is_multiple_of(DRIFT_GENERATIONS) || exists(&folder.join("verdict.json"))? {
             return Ok(None);
@@ -233,8 +235,11 @@ impl Lineage<'_> {
         // gc may have removed a version whose promotion was taken back.
         let near = self.file.generations.iter().map(|entry| &entry.player).filter(is_near);
         for oldest in near.take_while(|player| player.content != champion.content) {
-            let id: Option<VersionId> = oldest.name.parse().ok();
-            if id.map_or(Ok(true), |id| exists(&self.registry.folder_of(id)))? {
+            let is_there = match oldest.name {
+                ModelRef::Version(id) => exists(&self.registry.folder_of(id))?,
+                ModelRef::Builtin(_) | ModelRef::Champion | ModelRef::Path(_) => true,
+            };
+            if is_there {
                 return Ok(Some(oldest.name.clone()));
             }
         }

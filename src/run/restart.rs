@@ -7,11 +7,12 @@ use super::lineage::Lineage;
 use super::log::{read_calls, versions_made};
 use super::loss::Loss;
 use super::snapshot;
-use super::state::{DatasetState, RunSteps, StageState, run_steps};
+use super::state::{RunSteps, StageState, run_steps};
 use crate::artifact::publish::{check_removable, remove_folder};
 use crate::artifact::{ContentHash, FolderLock};
 use crate::pipeline::StageError;
 use crate::pipeline::stage::Stage;
+use crate::pipeline::work::DatasetState;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

@@ -1,60 +1,19 @@
 //! The state of every stage of a run, from the step ids that the stages compute.
 
 use super::config_entry::ConfigEntry;
-use super::folders::{generation_folder, recipe_of, recipe_of_parts};
+use super::folders::generation_folder;
 use super::lineage::Lineage;
-use super::tasks::GenerationTasks;
-use crate::artifact::dataset::folder::part_indices;
-use crate::artifact::model::reference::find_model;
-use crate::artifact::{
-    ArtifactError, ContentHash, Dataset, DatasetKind, FolderLock, KnownModel, Manifest, ModelDocument, Step,
-};
+use super::order::{GENERATION, Link, Source};
+use super::requests::Requests;
+use crate::artifact::dataset::folder::recipe_of;
+use crate::artifact::{ArtifactError, ContentHash, Dataset, FolderLock, KnownModel, ModelRef};
 use crate::pipeline::StageError;
-use crate::pipeline::fit_mpc;
-use crate::pipeline::gate;
-use crate::pipeline::generate;
+use crate::pipeline::request::{Models, RequestModel};
 use crate::pipeline::stage::Stage;
-use crate::pipeline::stage_task::StageTask;
-use crate::pipeline::train;
+use crate::pipeline::work::{DatasetState, PartCount, Product, Records, TaskState};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-/// The state of a stage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum State {
-    /// Its result exists, made from the current inputs.
-    Done,
-    /// It is running.
-    Running,
-    /// Its result exists, made from other inputs.
-    Stale,
-    /// Its result does not exist.
-    Missing,
-}
-
-impl State {
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Running => "running",
-            Self::Stale => "stale",
-            Self::Missing => "missing",
-        }
-    }
-}
-
-/// How much of a stage is done: parts of games or samples, epochs of phases, or batches of pairs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct PartCount {
-    /// Those that are done.
-    pub done: u64,
-    /// Those that the stage needs; for a gate, at most.
-    pub asked: u64,
-}
 
 /// A stage of a generation.
 #[derive(Clone, Debug, Serialize)]
@@ -64,7 +23,7 @@ pub struct StageState {
     /// The stage.
     pub stage: Stage,
     /// Its state.
-    pub state: State,
+    pub state: TaskState,
     /// Why it is stale.
     pub because: Option<String>,
     /// How much of it is done, if it has begun and is not finished.
@@ -78,30 +37,6 @@ pub struct StageState {
     pub dataset: DatasetState,
 }
 
-/// What is in the folder of a stage's dataset.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum DatasetState {
-    /// Nothing, or the stage makes none.
-    #[default]
-    Nothing,
-    /// What the stage was asked for, or a part of it.
-    Asked,
-    /// Something that was made from other inputs, or more than the stage was asked for.
-    Other,
-    /// Something of which nobody can tell before the stages before it are done.
-    Unknown,
-}
-
-impl DatasetState {
-    const fn of(is_there: bool, is_asked: bool) -> Self {
-        match (is_there, is_asked) {
-            (false, _) => Self::Nothing,
-            (true, true) => Self::Asked,
-            (true, false) => Self::Other,
-        }
-    }
-}
-
 /// The stages of a run.
 #[derive(Debug)]
 pub struct RunSteps {
@@ -112,9 +47,6 @@ pub struct RunSteps {
     /// The first generation that is not done.
     pub next: u32,
 }
-
-/// The state of a stage, and what it passes on once it is done.
-type Found<T> = (StageState, Option<T>);
 
 /// What the walk over the generations has read so far.
 #[derive(Default)]
@@ -129,8 +61,12 @@ struct Seen {
 /// The stages of a generation, one after another.
 struct Walk<'a> {
     lineage: &'a Lineage<'a>,
-    tasks: GenerationTasks,
+    requests: Requests,
     seen: &'a mut Seen,
+    /// The models that are known so far.
+    models: BTreeMap<Source, KnownModel>,
+    /// The stages that are done.
+    done: BTreeSet<Stage>,
     /// Why the next stage has no inputs.
     blocked: Option<String>,
 }
@@ -152,8 +88,9 @@ pub fn run_steps(lineage: &Lineage<'_>) -> Result<RunSteps, StageError> {
             true
         } else {
             let blocked = (next < generation).then(|| format!("generation {} is not done", generation - 1));
-            let tasks = lineage.tasks(generation)?;
-            let is_done = Walk { lineage, tasks, seen: &mut seen, blocked }.generation()?;
+            let requests = lineage.requests(generation)?;
+            let (models, done) = (BTreeMap::new(), BTreeSet::new());
+            let is_done = Walk { lineage, requests, seen: &mut seen, models, done, blocked }.generation()?;
             let awaits = lineage.verdict(generation).is_some_and(|verdict| lineage.awaits_promotion(verdict));
             is_done && (generation <= finished || !awaits)
         };
@@ -166,13 +103,13 @@ pub fn run_steps(lineage: &Lineage<'_>) -> Result<RunSteps, StageError> {
 
 impl Seen {
     /// A player of the run.
-    fn player(&mut self, lineage: &Lineage<'_>, name: &str) -> Result<KnownModel, ArtifactError> {
-        let version = name.parse().ok().and_then(|id| lineage.versions.with_id(id));
-        if let Some(known) = version.as_ref().or(self.players.get(name)) {
-            return Ok(known.clone());
+    fn player(&mut self, lineage: &Lineage<'_>, name: &ModelRef) -> Result<KnownModel, ArtifactError> {
+        let version = if let ModelRef::Version(id) = name { lineage.versions.with_id(*id) } else { None };
+        if let Some(known) = version.or_else(|| self.players.get(&name.to_string()).cloned()) {
+            return Ok(known);
         }
-        let known = find_model(name, lineage.registry.folder())?;
-        self.players.insert(name.to_owned(), known.clone());
+        let known = name.find(lineage.registry.folder())?;
+        self.players.insert(name.to_string(), known.clone());
         Ok(known)
     }
 
@@ -197,21 +134,22 @@ impl Seen {
 }
 
 /// The stages of a finished generation whose steps this program can no longer compute, by their recorded ids.
-fn recorded(lineage: &Lineage<'_>, generation: u32) -> [StageState; 4] {
+fn recorded(lineage: &Lineage<'_>, generation: u32) -> impl Iterator<Item = StageState> {
     let (verdict, versions) = (lineage.verdict(generation), &lineage.versions);
     let candidate = verdict.and_then(|verdict| versions.with_content(verdict.candidate.content));
     let draft = candidate.and_then(|candidate| versions.with_content(candidate.origin.parent.as_ref()?.content));
-    Stage::ALL.map(|stage| {
+    GENERATION.iter().map(move |link| {
+        let stage = link.stage;
         let made = match stage {
             Stage::Train => draft,
             Stage::FitMpc => candidate,
-            Stage::Generate | Stage::Gate => None,
+            _ => None,
         };
         let verdict_step = verdict.filter(|_| stage == Stage::Gate).map(|verdict| verdict.step);
         StageState {
             step: made.map(|document| document.origin.step).or(verdict_step),
             version: made.map(|document| document.id.to_string()),
-            ..StageState::new(generation, stage, State::Done, None)
+            ..StageState::new(generation, stage, TaskState::Done, None)
         }
     })
 }
@@ -229,7 +167,7 @@ impl StageState {
         }
     }
 
-    const fn new(generation: u32, stage: Stage, state: State, because: Option<String>) -> Self {
+    const fn new(generation: u32, stage: Stage, state: TaskState, because: Option<String>) -> Self {
         Self {
             generation,
             stage,
@@ -244,64 +182,98 @@ impl StageState {
 }
 
 impl Walk<'_> {
-    /// The four stages of the generation; whether all are done. Its player is known once the previous one is done.
+    /// The stages of the generation; whether all are done. Its player is known once the previous one is done.
     fn generation(mut self) -> Result<bool, StageError> {
-        let champion = match self.blocked {
-            None => Some(self.player()?),
-            Some(_) => None,
-        };
-        let champion = champion.as_ref();
-        let dataset = self.stage(Stage::Generate, champion, Self::generate)?;
-        let draft = self.stage(Stage::Train, dataset.and(champion), Self::train)?;
-        let candidate = self.stage(Stage::FitMpc, draft.as_ref(), Self::fit_mpc)?;
-        let players = candidate.as_ref().zip(champion).map(|(candidate, champion)| Players { candidate, champion });
-        let verdict = self.stage(Stage::Gate, players, Self::gate)?;
-        Ok(verdict.is_some())
+        if self.blocked.is_none() {
+            let player = self.player()?;
+            self.models.insert(Source::Champion, player);
+        }
+        let mut is_done = true;
+        for link in &GENERATION {
+            is_done = self.stage(link)?;
+        }
+        Ok(is_done)
     }
 
-    /// Adds a stage as far as its inputs are known; if they are not, an earlier result of it is stale.
-    fn stage<I, T>(
-        &mut self,
-        stage: Stage,
-        inputs: Option<I>,
-        find: impl FnOnce(&mut Self, I) -> Result<Found<T>, ArtifactError>,
-    ) -> Result<Option<T>, ArtifactError> {
-        let generation = self.tasks.generation;
-        let Some(inputs) = inputs else {
-            let is_there = match stage.dataset() {
-                Some(_) => recipe_of(&self.folder(stage))?.is_some(),
-                None => false,
-            };
-            let has_result = if stage.makes_versions() { self.latest(stage).is_some() } else { is_there };
-            let state = if has_result { State::Stale } else { State::Missing };
-            let dataset = if is_there { DatasetState::Unknown } else { DatasetState::Nothing };
-            let state = StageState { dataset, ..StageState::new(generation, stage, state, self.blocked.clone()) };
+    /// Adds a stage as far as its inputs are known; if they are not, an earlier result of it is stale. Whether it is done.
+    fn stage(&mut self, link: &Link) -> Result<bool, StageError> {
+        let (stage, generation) = (link.stage, self.requests.generation);
+        let is_known = link.models.iter().all(|(_, source)| self.models.contains_key(source))
+            && link.dataset.is_none_or(|dataset| self.done.contains(&dataset));
+        if !is_known {
+            let state = self.without_inputs(stage)?;
             self.seen.stages.push(state);
-            return Ok(None);
-        };
-        let (mut state, made) = find(self, inputs)?;
-        if made.is_none() {
-            self.blocked = Some(format!("{stage} of generation {generation} is {}", state.state.name()));
+            return Ok(false);
+        }
+        let (step, product) = self.product(link)?;
+        if let Some(content) = product.content {
+            self.seen.contents.insert(self.folder(stage), content);
+        }
+        let is_done = product.state == TaskState::Done;
+        if is_done {
+            self.done.insert(stage);
+            self.models.extend(product.version.clone().map(|version| (Source::Made(stage), version)));
+        } else {
+            self.blocked = Some(format!("{stage} of generation {generation} is {}", product.state.name()));
         }
         let registry = self.lineage.registry.folder();
-        let folder = if stage.makes_versions() { registry.to_owned() } else { self.folder(stage) };
+        let folder = if stage.facts().makes_versions() { registry.to_owned() } else { self.folder(stage) };
         // A registry's lock does not name its generation: it is the one whose inputs are known and whose result is not.
-        if state.state != State::Done && FolderLock::is_held(&folder, stage.lock())? {
-            state.state = State::Running;
+        let is_running = !is_done && FolderLock::is_held(&folder, stage.facts().lock())?;
+        self.seen.stages.push(StageState {
+            parts: product.parts,
+            step: Some(step),
+            version: product.version.map(|version| version.id.to_string()),
+            dataset: product.dataset,
+            ..StageState::new(
+                generation,
+                stage,
+                if is_running { TaskState::Running } else { product.state },
+                product.because,
+            )
+        });
+        Ok(is_done)
+    }
+
+    /// The step that a stage is, and what there is of it.
+    fn product(&mut self, link: &Link) -> Result<(ContentHash, Product), StageError> {
+        let known: Models<KnownModel> =
+            link.models.iter().map(|(role, source)| (*role, self.models[source].clone())).collect();
+        let registry = self.lineage.registry.folder();
+        let mut request = self.requests.of(link, |source| RequestModel::of(&self.models[&source], registry));
+        for dataset in &mut request.datasets {
+            dataset.content = Some(self.seen.content(&dataset.folder)?);
         }
-        self.seen.stages.push(state);
-        Ok(made)
+        let asked = request.asked(&known)?;
+        let step = asked.step()?;
+        let verdict = self.lineage.verdict(self.requests.generation);
+        let product = asked.product(&step, Records { versions: &self.lineage.versions, verdict })?;
+        Ok((step.id, product))
+    }
+
+    /// A stage that lacks its inputs.
+    fn without_inputs(&self, stage: Stage) -> Result<StageState, ArtifactError> {
+        let generation = self.requests.generation;
+        let is_there = stage.facts().dataset.is_some() && recipe_of(&self.folder(stage))?.is_some();
+        let has_result = if stage.facts().makes_versions() {
+            self.lineage.versions.latest(stage.name(), generation).is_some()
+        } else {
+            is_there
+        };
+        let state = if has_result { TaskState::Stale } else { TaskState::Missing };
+        let dataset = if is_there { DatasetState::Unknown } else { DatasetState::Nothing };
+        Ok(StageState { dataset, ..StageState::new(generation, stage, state, self.blocked.clone()) })
     }
 
     fn player(&mut self) -> Result<KnownModel, ArtifactError> {
-        let player = self.lineage.player(self.tasks.generation)?;
+        let player = self.lineage.player(self.requests.generation)?;
         let known = self.seen.player(self.lineage, &player.name)?;
         if known.content != player.content {
             let (found, expected) = (known.content.short(), player.content.short());
             let reason = format!(
                 "{} is model {found} now, and generation {generation} began with {expected}\nmake it again with --restart {generation}",
                 player.name,
-                generation = self.tasks.generation
+                generation = self.requests.generation
             );
             return Err(ArtifactError::unfit(&self.lineage.registry.folder().join("lineage.json"), reason));
         }
@@ -309,162 +281,6 @@ impl Walk<'_> {
     }
 
     fn folder(&self, stage: Stage) -> PathBuf {
-        generation_folder(self.lineage.datasets, stage, self.tasks.generation)
+        generation_folder(self.lineage.datasets, stage, self.requests.generation)
     }
-
-    fn manifest(&self, stage: Stage) -> Result<Option<Manifest>, ArtifactError> {
-        stage.dataset().map_or(Ok(None), |kind| Manifest::find(&self.folder(stage), kind))
-    }
-
-    fn generate(&mut self, model: &KnownModel) -> Result<Found<()>, ArtifactError> {
-        let task = self.tasks.generate(model);
-        let (step, asked) = (generate::recipe::step(&task), generate::recipe::recipe(&task).hash);
-        let (games, manifest) = (task.config.games, self.manifest(Stage::Generate)?);
-        let recipe = found_recipe(task.output, manifest.as_ref())?;
-        let because = match (&manifest, recipe) {
-            (Some(manifest), Some(recipe)) if recipe != asked => {
-                let mut settings = manifest.settings(Stage::Generate.facts().config_table);
-                settings.iter_mut().filter(|(name, _)| name == "player").for_each(|(name, _)| *name = "model".into());
-                Some(step.difference(&settings))
-            }
-            (None, Some(recipe)) if recipe != asked => Some("its parts are of another recipe".into()),
-            (Some(manifest), _) if manifest.done != games => {
-                Some(format!("generate.games is {} there and {games} here", manifest.done))
-            }
-            _ => None,
-        };
-        if let Some(manifest) = &manifest {
-            self.seen.contents.insert(task.output.to_owned(), manifest.content);
-        }
-        let is_more = manifest.as_ref().is_some_and(|manifest| games < manifest.done);
-        let dataset = DatasetState::of(recipe.is_some(), recipe == Some(asked) && !is_more);
-        let (mut state, made) = self.found(Stage::Generate, &step, because, manifest.map(drop));
-        if state.state == State::Missing {
-            state.parts = Self::parts(&StageTask::Generate(task))?;
-        }
-        Ok((StageState { dataset, ..state }, made))
-    }
-
-    fn train(&mut self, parent: &KnownModel) -> Result<Found<KnownModel>, ArtifactError> {
-        let contents = self.contents()?;
-        let task = self.tasks.train(parent);
-        let step = train::recipe::step(&task, &contents);
-        let (mut state, made) = self.version(Stage::Train, &step);
-        if state.state != State::Done {
-            let epochs = train::run::epochs_done(&task, step.id)?;
-            state.parts = epochs.map(|[done, asked]| PartCount { done, asked });
-        }
-        Ok((state, made))
-    }
-
-    fn fit_mpc(&mut self, draft: &KnownModel) -> Result<Found<KnownModel>, ArtifactError> {
-        let task = self.tasks.fit_mpc(draft);
-        let (mut state, made) = self.version(Stage::FitMpc, &fit_mpc::recipe::step(&task));
-        let (games, asked) = (task.config.games, fit_mpc::recipe::recipe(&task).hash);
-        let manifest = self.manifest(Stage::FitMpc)?;
-        let recipe = found_recipe(&self.folder(Stage::FitMpc), manifest.as_ref())?;
-        let done = manifest.as_ref().filter(|manifest| manifest.recipe == asked).map(|manifest| manifest.done);
-        let is_more = done.is_some_and(|done| games < done);
-        state.dataset = DatasetState::of(recipe.is_some(), recipe == Some(asked) && !is_more);
-        if state.state != State::Done {
-            state.parts = Self::parts(&StageTask::FitMpc(task))?;
-        } else if done != Some(games) {
-            state.state = State::Missing;
-            state.because = Some(format!("its samples are not in {}", self.folder(Stage::FitMpc).display()));
-            return Ok((state, None));
-        }
-        Ok((state, made))
-    }
-
-    fn gate(&mut self, players: Players<'_>) -> Result<Found<()>, ArtifactError> {
-        let mut contents = self.contents()?;
-        contents.sort_unstable();
-        contents.dedup();
-        let task = self.tasks.gate(players.candidate, players.champion);
-        let (asked, step) = gate::recipe::identity(&task, &contents);
-        let verdict = self.lineage.verdict(self.tasks.generation);
-        let mut because = None;
-        let dataset = match verdict {
-            Some(verdict) if verdict.step == step.id => DatasetState::Asked,
-            Some(verdict) => {
-                let mut settings =
-                    Manifest::read(task.output, DatasetKind::Gate)?.settings(Stage::Gate.facts().config_table);
-                let avoided: Vec<String> = verdict.avoided.iter().map(ToString::to_string).collect();
-                let avoided = if avoided.is_empty() { "nothing".to_owned() } else { avoided.join(" ") };
-                settings.push(("avoid".to_owned(), avoided));
-                because = Some(step.difference(&settings));
-                DatasetState::Other
-            }
-            None => {
-                let recipe = recipe_of(task.output)?;
-                DatasetState::of(recipe.is_some(), recipe == Some(asked.hash))
-            }
-        };
-        let (mut state, made) = self.found(Stage::Gate, &step, because, verdict.map(|_| ()));
-        if state.state == State::Missing {
-            state.parts = Self::parts(&StageTask::Gate(task))?;
-        }
-        Ok((StageState { dataset, ..state }, made))
-    }
-
-    /// The contents of the datasets that the generation trains on.
-    fn contents(&mut self) -> Result<Vec<ContentHash>, ArtifactError> {
-        let folders = self.tasks.datasets.iter();
-        folders.map(|folder| self.seen.content(folder)).collect()
-    }
-
-    /// How many parts of its dataset a stage has made, if there are any.
-    fn parts(task: &StageTask<'_, &KnownModel>) -> Result<Option<PartCount>, ArtifactError> {
-        let Some((table, dataset)) = task.stage().tables().last().zip(task.dataset()) else { return Ok(None) };
-        let parts = part_indices(dataset.folder, table)?.into_iter();
-        let done = parts.filter(|&part| (part as u64) < dataset.parts).count() as u64;
-        Ok((0 < done).then_some(PartCount { done, asked: dataset.parts }))
-    }
-
-    /// The newest version that a stage made in this generation.
-    fn latest(&self, stage: Stage) -> Option<&Arc<ModelDocument>> {
-        let of_this = |document: &&Arc<ModelDocument>| {
-            document.origin.stage == stage.name() && document.origin.generation() == Some(self.tasks.generation)
-        };
-        self.lineage.versions.documents.iter().rev().find(of_this)
-    }
-
-    /// The state of a stage that makes a version, and the version.
-    fn version(&self, stage: Stage, step: &Step) -> Found<KnownModel> {
-        let made = self.lineage.versions.made_by(step.id);
-        let version = made.as_ref().map(|made| made.id.to_string());
-        let latest = if made.is_none() { self.latest(stage) } else { None };
-        let because = latest.map(|latest| {
-            let mut settings = latest.origin.settings();
-            // For MPC statistics with the weights they were fitted to.
-            settings.extend(latest.mpc_weights.map(|weights| ("weights".to_owned(), weights.to_string())));
-            step.difference(&settings)
-        });
-        let (state, made) = self.found(stage, step, because, made);
-        (StageState { version, ..state }, made)
-    }
-
-    /// A stage that is stale for a reason, or has made something, or neither.
-    fn found<T>(&self, stage: Stage, step: &Step, because: Option<String>, made: Option<T>) -> Found<T> {
-        let state = match (&because, &made) {
-            (Some(_), _) => State::Stale,
-            (None, Some(_)) => State::Done,
-            (None, None) => State::Missing,
-        };
-        let state = StageState { step: Some(step.id), ..StageState::new(self.tasks.generation, stage, state, because) };
-        let made = made.filter(|_| state.state == State::Done);
-        (state, made)
-    }
-}
-
-/// Both sides of a gate.
-#[derive(Clone, Copy)]
-struct Players<'a> {
-    candidate: &'a KnownModel,
-    champion: &'a KnownModel,
-}
-
-/// The recipe of a dataset folder with this manifest, or without one, of its first part.
-fn found_recipe(folder: &Path, manifest: Option<&Manifest>) -> Result<Option<ContentHash>, ArtifactError> {
-    manifest.map_or_else(|| recipe_of_parts(folder), |manifest| Ok(Some(manifest.recipe)))
 }

@@ -6,6 +6,7 @@
 
 use super::likelihood::{Shares, likeliest, mean, strength};
 use super::pairs::PairCounts;
+use crate::exit_code;
 use serde::{Deserialize, Serialize};
 
 /// Normalized Elo of one standard deviation per game.
@@ -33,6 +34,15 @@ impl Verdict {
             Self::Accepted => "accepted",
             Self::Rejected => "rejected",
             Self::Inconclusive => "inconclusive",
+        }
+    }
+
+    /// The exit code that says so.
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Self::Accepted => exit_code::DONE,
+            Self::Rejected => exit_code::REJECTED,
+            Self::Inconclusive => exit_code::INCONCLUSIVE,
         }
     }
 }

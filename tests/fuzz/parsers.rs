@@ -3,14 +3,13 @@
 
 use renma::artifact::model::archive::Archive;
 use renma::artifact::model::features_file::{features_text, parse_features};
-use renma::artifact::model::reference::load_model;
 use renma::artifact::model::weights_file::WEIGHTS;
 use renma::artifact::seal::{read_sealed, seal};
 use renma::artifact::{
-    ArtifactError, ChampionFile, ClosedFile, ContentHash, Dataset, GATE_GAMES, LoadedModel, POSITIONS, PositionRow,
-    VerdictFile,
+    ArtifactError, Builtin, ChampionFile, ClosedFile, ContentHash, Dataset, GATE_GAMES, LoadedModel, ModelRef,
+    POSITIONS, PositionRow, VerdictFile,
 };
-use renma::cluster::plan::{build, with_plan};
+use renma::cluster::plan::{LoadedPlan, build};
 use renma::config::{ConfigError, load_config};
 use renma::engine::{Depth, Limits};
 use renma::exchange::board_text::read_board_text;
@@ -41,8 +40,7 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::runtime::Builder;
 
-static MODEL: LazyLock<LoadedModel> =
-    LazyLock::new(|| load_model("builtin:square-weights", Path::new("")).expect("it is part of the program"));
+static MODEL: LazyLock<LoadedModel> = LazyLock::new(|| LoadedModel::builtin(Builtin::SquareWeights));
 
 /// A version of few weights.
 static TINY: LazyLock<Archive> = LazyLock::new(|| {
@@ -65,7 +63,7 @@ pub(crate) const PARSERS: [(&str, Parser); 20] = [
             written(folder, name, bytes);
         }
         sealed(folder, "model.json", input);
-        check(load_model(&text_of(folder), folder))
+        check(ModelRef::Path(folder.to_owned()).load(folder))
     }),
     ("archive", |folder, input| {
         let path = written(folder, "model.renma", input);
@@ -87,7 +85,7 @@ pub(crate) const PARSERS: [(&str, Parser); 20] = [
             Value::Object(plan).to_string().into_bytes()
         });
         let path = sealed(folder, "plan.json", &of_this_build.unwrap_or_else(|_| input.to_vec()));
-        check(with_plan::<_, StageError>(&path, |plan| Ok(plan.plan.shard_weights())))
+        check(LoadedPlan::read(&path).map(|plan| plan.shard_weights()))
     }),
     ("verdict", |folder, input| check(read_sealed::<VerdictFile>(&sealed(folder, "verdict.json", input)))),
     ("lineage", |folder, input| check(read_sealed::<LineageFile>(&sealed(folder, "lineage.json", input)))),
@@ -302,8 +300,4 @@ fn sealed(folder: &Path, name: &str, input: &[u8]) -> std::path::PathBuf {
 fn with_seal(mut fields: Map<String, Value>) -> Vec<u8> {
     fields.remove("hash");
     if fields.is_empty() { b"{}".to_vec() } else { seal(&fields).into_bytes() }
-}
-
-fn text_of(folder: &Path) -> String {
-    folder.to_str().unwrap().to_owned()
 }

@@ -3,13 +3,13 @@
 use super::schedule::{Kind, Raised, Schedule};
 use super::world::{Content, DEATH, Machine, Piece, ROUND_PIECES, Simulated, World, round_of};
 use crate::workspace::check_same;
+use renma::artifact::LoadedModel;
 use renma::cluster::drive::{DriveReport, drive};
-use renma::cluster::plan::{LoadedPlan, Plan};
+use renma::cluster::plan::LoadedPlan;
 use renma::cluster::progress::PlanProgress;
-use renma::pipeline::gate::task::GateTask;
-use renma::pipeline::generate::task::GenerateTask;
+use renma::pipeline::request::{Models, Request};
 use renma::pipeline::stage::Stage;
-use renma::pipeline::stage_task::StageTask;
+use renma::pipeline::work::Work;
 use renma::pipeline::{Context, StageError};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -22,17 +22,18 @@ use std::path::{Path, PathBuf};
 const FAILURES_MAX: usize = 4;
 
 /// A stage with real parts.
-pub(crate) struct Parts<'p> {
-    pub(crate) loaded: &'p LoadedPlan<'p>,
+pub(crate) struct Parts {
+    pub(crate) loaded: LoadedPlan,
+    pub(crate) models: Models<LoadedModel>,
     pub(crate) pieces: Vec<Piece>,
     /// What one machine makes.
     pub(crate) whole: PathBuf,
 }
 
 /// What all simulations share.
-pub(crate) struct Cluster<'p> {
-    pub(crate) selfplay: Parts<'p>,
-    pub(crate) games: Parts<'p>,
+pub(crate) struct Cluster {
+    pub(crate) selfplay: Parts,
+    pub(crate) games: Parts,
     pub(crate) rounds: Vec<Piece>,
     /// Where simulations have their folders.
     pub(crate) scratch: PathBuf,
@@ -80,7 +81,7 @@ impl fmt::Display for Tally {
 struct Trial<'t, 'w> {
     schedule: &'t Schedule,
     /// `None`: a stage of rounds.
-    parts: Option<(&'t Parts<'t>, &'t LoadedPlan<'t>)>,
+    parts: Option<(&'t Parts, &'t LoadedPlan)>,
     path: &'t Path,
     world: RefCell<World<'w>>,
     machine: &'t Machine,
@@ -89,7 +90,7 @@ struct Trial<'t, 'w> {
 }
 
 /// Runs a simulation. It panics at the first thing that must not be, with what happened before if that is wanted.
-pub(crate) fn run(cluster: &Cluster<'_>, schedule: &Schedule, is_told: bool) -> Tally {
+pub(crate) fn run(cluster: &Cluster, schedule: &Schedule, is_told: bool) -> Tally {
     let folder = tempfile::tempdir_in(&cluster.scratch).unwrap();
     let (output, path) = (folder.path().join("output"), folder.path().join("plan.json"));
     for table in ["games", "positions"] {
@@ -101,13 +102,11 @@ pub(crate) fn run(cluster: &Cluster<'_>, schedule: &Schedule, is_told: bool) -> 
         Kind::Match => (Some(&cluster.games), &cluster.games.pieces),
         Kind::Rounds => (None, &cluster.rounds),
     };
-    let plan: Option<Plan> = parts.map(|parts| parts.loaded.plan.clone().cut(&parts.loaded.task, schedule.shards));
-    let shards = plan.as_ref().map_or_else(|| shards_of_rounds(schedule.shards), |plan| plan.shards.clone());
-    let loaded = parts.zip(plan.as_ref()).map(|(parts, plan)| LoadedPlan {
-        path: &path,
-        plan,
-        task: writing_to(&parts.loaded.task, &output),
+    let loaded = parts.map(|parts| {
+        let (plan, work) = (parts.loaded.plan.clone(), writing_to(parts, &output));
+        LoadedPlan { path: path.clone(), plan: plan.cut(&work.rounds(), schedule.shards), work }
     });
+    let shards = loaded.as_ref().map_or_else(|| shards_of_rounds(schedule.shards), |loaded| loaded.plan.shards.clone());
     let world = RefCell::new(World::new(schedule, (shards, pieces, output.clone()), &machine, is_told));
     let (looks, tally) = Default::default();
     let parts = parts.zip(loaded.as_ref());
@@ -124,13 +123,10 @@ pub(crate) fn run(cluster: &Cluster<'_>, schedule: &Schedule, is_told: bool) -> 
     Tally { looks: trial.looks.get(), runs, calls: world.calls, milliseconds: world.now, ..trial.tally.get() }
 }
 
-/// A task with another output.
-fn writing_to<'t>(task: &StageTask<'t>, output: &'t Path) -> StageTask<'t> {
-    match task {
-        StageTask::Generate(task) => StageTask::Generate(GenerateTask { output, ..*task }),
-        StageTask::Gate(task) => StageTask::Gate(GateTask { output, ..*task }),
-        other => panic!("no simulation of {}", other.stage()),
-    }
+/// The work of a plan with another output.
+fn writing_to(parts: &Parts, output: &Path) -> Box<dyn Work> {
+    let request = Request { output: Some(output.to_owned()), ..parts.loaded.plan.request.clone() };
+    request.work(&parts.models).unwrap()
 }
 
 fn shards_of_rounds(count: usize) -> Vec<Range<usize>> {
@@ -166,7 +162,7 @@ impl Trial<'_, '_> {
         }
         let Some((parts, loaded)) = self.parts else { return };
         loaded.check(Some(self.schedule.id), self.context()).unwrap_or_else(|error| panic!("true parts: {error}"));
-        loaded.task.make(self.context()).unwrap();
+        loaded.work.make(self.context()).unwrap();
         check_same(output, &parts.whole, "a simulated cluster and one machine");
         self.count(|tally| tally.finished += 1);
     }
@@ -274,11 +270,11 @@ impl Trial<'_, '_> {
     /// The pieces that the result needs.
     fn wanted(&self) -> Result<Range<usize>, StageError> {
         let Some((_, loaded)) = self.parts else { return Ok(0..3 * ROUND_PIECES) };
-        Ok(loaded.task.shards()?.progress(1, self.context())?.wanted)
+        Ok(loaded.work.shards()?.progress(1, self.context())?.wanted)
     }
 
     /// False parts are named, no others, and nothing is published.
-    fn check_told(&self, lies: &[usize], pieces: &[Piece], loaded: &LoadedPlan<'_>) {
+    fn check_told(&self, lies: &[usize], pieces: &[Piece], loaded: &LoadedPlan) {
         let checked = loaded.check(Some(self.schedule.id), self.context());
         let Err(StageError::FalseParts { parts, .. }) = checked else {
             panic!("parts {lies:?} are false: {checked:?}")

@@ -1,7 +1,7 @@
 //! Rules and full-width search, on positions of random games.
 
 use crate::plain::{Board, negamax, square_weights};
-use renma::artifact::model::reference::load_model;
+use renma::artifact::ModelRef;
 use renma::engine::{Depth, KernelChoice, MpcLevel, MpcTable, Opponent, Player, Position, Searcher, Square};
 use renma::random::{Stream, stream};
 use std::path::Path;
@@ -34,7 +34,7 @@ fn check_rules(count: usize, mut also: impl FnMut(&Board, Position)) {
 
 /// The values of depth 0 to 2 of every kernel, on each position of the games.
 fn check_search(count: usize) {
-    let model = load_model("builtin:square-weights", Path::new("")).unwrap().model;
+    let model = "builtin:square-weights".parse::<ModelRef>().unwrap().load(Path::new("")).unwrap().model;
     let table = MpcTable::new(Vec::new()).unwrap();
     let kernels = KernelChoice::all().into_iter();
     let mut searchers: Vec<_> =

@@ -3,9 +3,11 @@
 use super::footer::listed_footer;
 use super::games::{GAMES, GameRow};
 use super::manifest::{DatasetKind, Manifest, Part, part_index, part_name};
+use super::mpc_samples::MPC_SAMPLES;
 use super::positions::{POSITIONS, PositionRow};
 use super::reading::check_manifest;
 use crate::artifact::error::ArtifactError;
+use crate::artifact::hash::ContentHash;
 use crate::artifact::publish::temporary::{sweep, sweep_own};
 use crate::artifact::publish::{entries_in, parent};
 use crate::artifact::table::row::TableRow;
@@ -168,4 +170,33 @@ pub fn file_entry<'a>(folder: &Path, part: &'a Part, table: &Table) -> Result<&'
         let path = folder.join("manifest.json");
         ArtifactError::damaged(&path, format!("the part from {} has no file in `{}`", part.first, table.name))
     })
+}
+
+/// The recipe of a dataset folder: that of its manifest, or as long as there is none, of its first part.
+///
+/// # Errors
+///
+/// A damaged manifest.
+pub fn recipe_of(folder: &Path) -> Result<Option<ContentHash>, ArtifactError> {
+    if let Some(manifest) = Manifest::find_any(folder)? {
+        return Ok(Some(manifest.recipe));
+    }
+    recipe_of_parts(folder)
+}
+
+/// The recipe in the first part of a dataset folder.
+///
+/// # Errors
+///
+/// A system error.
+pub fn recipe_of_parts(folder: &Path) -> Result<Option<ContentHash>, ArtifactError> {
+    for table in [&POSITIONS, &GAMES, &MPC_SAMPLES] {
+        let footer = match Table::read_footer(&part_path(folder, table, 0)) {
+            // The stage itself finds or remakes parts, so a damaged one does not matter here.
+            Err(ArtifactError::Missing { .. } | ArtifactError::Damaged { .. }) => continue,
+            other => other?,
+        };
+        return Ok(footer.get("renma.recipe").and_then(|recipe| recipe.parse().ok()));
+    }
+    Ok(None)
 }

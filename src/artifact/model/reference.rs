@@ -9,10 +9,14 @@ use super::registry::Registry;
 use super::version::{Model, read_document};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
+use crate::artifact::line::is_line;
 use crate::artifact::publish::{exists, is_folder};
+use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
+use std::fmt;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::Arc;
 
 /// Where a model was read from.
@@ -64,8 +68,8 @@ pub struct KnownModel {
 pub struct LoadedModel {
     /// What it is.
     pub known: KnownModel,
-    /// The model itself.
-    pub model: Model,
+    /// The model itself; copies share it.
+    pub model: Arc<Model>,
 }
 
 impl Deref for LoadedModel {
@@ -138,6 +142,19 @@ impl KnownModel {
         Ok(loaded)
     }
 
+    /// The reference under which this model is found again: as a version if it is one of this registry.
+    pub fn reference_in(&self, registry: &Path) -> ModelRef {
+        match (&self.place, self.id) {
+            (ModelPlace::Builtin(builtin), _) => ModelRef::Builtin(*builtin),
+            (ModelPlace::Folder(folder), ModelName::Version(id))
+                if *folder == Registry::new(registry).folder_of(id) =>
+            {
+                ModelRef::Version(id)
+            }
+            (ModelPlace::Folder(path) | ModelPlace::Archive(path), _) => ModelRef::Path(path.clone()),
+        }
+    }
+
     /// The reference by which other files name this model.
     pub fn as_reference(&self) -> ModelReference {
         ModelReference { id: self.id, content: self.content }
@@ -165,7 +182,7 @@ impl KnownModel {
 impl LoadedModel {
     /// A built-in.
     pub fn builtin(builtin: Builtin) -> Self {
-        Self { known: KnownModel::builtin(builtin), model: builtin.model() }
+        Self { known: KnownModel::builtin(builtin), model: builtin.model().into() }
     }
 
     /// Reads the folder of a version, or a copy of one under a name that is not a version id.
@@ -185,41 +202,111 @@ impl LoadedModel {
     fn of(archive: Archive, place: ModelPlace, path: &Path) -> Result<Self, ArtifactError> {
         let model = archive.model(path)?;
         let id = ModelName::Version(archive.document.id);
-        Ok(Self { known: KnownModel::of(archive.document.into(), id, place), model })
+        Ok(Self { known: KnownModel::of(archive.document.into(), id, place), model: model.into() })
     }
 }
 
-/// Loads a model by name: see [`find_model`].
-///
-/// # Errors
-///
-/// An unknown name, or a missing or damaged model.
-pub fn load_model(name: &str, registry: &Path) -> Result<LoadedModel, ArtifactError> {
-    find_model(name, registry)?.load()
+/// A model as commands, configs and plans name it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum ModelRef {
+    /// It is part of the program.
+    Builtin(Builtin),
+    /// The champion of the registry.
+    Champion,
+    /// A version of the registry.
+    Version(VersionId),
+    /// The folder of a version, a `.renma` file, a registry, which stands for its champion, or that with `/champion` behind it. If
+    /// nothing is there, `RUN:champion` and `RUN:v0007` are those of the registry RUN beside the one in use.
+    Path(PathBuf),
 }
 
-/// Finds a model by name: a built-in; a version id or `champion` of the registry; `RUN:champion` or `RUN:v0007` of the registry
-/// RUN beside it; or a path of a version, of a `.renma` file, of a registry, which stands for its champion, or of that with
-/// `/champion` behind it.
-///
-/// # Errors
-///
-/// An unknown name, or a missing or damaged model.
-pub fn find_model(name: &str, registry: &Path) -> Result<KnownModel, ArtifactError> {
-    if let Some(builtin) = Builtin::named(name) {
-        return Ok(KnownModel::builtin(builtin));
+impl ModelRef {
+    /// The model, if it is there: its document is read, its weights are not.
+    ///
+    /// # Errors
+    ///
+    /// A missing or damaged model.
+    pub fn find(&self, registry: &Path) -> Result<KnownModel, ArtifactError> {
+        match self {
+            Self::Builtin(builtin) => Ok(KnownModel::builtin(*builtin)),
+            Self::Champion => champion_of(registry),
+            Self::Version(id) => KnownModel::read(&Registry::new(registry).folder_of(*id)),
+            Self::Path(path) => find_at(path, registry),
+        }
     }
-    if name.starts_with("builtin:") {
-        let reason = format!("unknown built-in model\nchoose one of {}", Builtin::names());
-        return Err(ArtifactError::refused("use", Path::new(name), reason));
+
+    /// The model of a run, whose champion is `start` before its first promotion.
+    ///
+    /// # Errors
+    ///
+    /// A missing or damaged model.
+    pub fn find_of_run(&self, registry: &Path, start: &Self) -> Result<KnownModel, ArtifactError> {
+        match self {
+            Self::Champion => find_champion(registry)?.map_or_else(|| start.find(registry), Ok),
+            Self::Builtin(_) | Self::Version(_) | Self::Path(_) => self.find(registry),
+        }
     }
-    if let Some(found) = find_in(registry, name) {
-        return found;
+
+    /// The model itself.
+    ///
+    /// # Errors
+    ///
+    /// A missing or damaged model.
+    pub fn load(&self, registry: &Path) -> Result<LoadedModel, ArtifactError> {
+        self.find(registry)?.load()
     }
-    let path = Path::new(name);
+}
+
+impl FromStr for ModelRef {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(builtin) = Builtin::named(text) {
+            return Ok(Self::Builtin(builtin));
+        }
+        if text.starts_with("builtin:") {
+            return Err(format!("{text} is not a built-in model: choose one of {}", Builtin::names()));
+        }
+        if text == "champion" {
+            return Ok(Self::Champion);
+        }
+        if !is_line(text) {
+            return Err("a model is named by one line".to_owned());
+        }
+        Ok(text.parse().map_or_else(|_| Self::Path(text.into()), Self::Version))
+    }
+}
+
+impl TryFrom<String> for ModelRef {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<ModelRef> for String {
+    fn from(reference: ModelRef) -> Self {
+        reference.to_string()
+    }
+}
+
+impl fmt::Display for ModelRef {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Builtin(builtin) => formatter.write_str(builtin.name()),
+            Self::Champion => formatter.write_str("champion"),
+            Self::Version(id) => id.fmt(formatter),
+            Self::Path(path) => path.display().fmt(formatter),
+        }
+    }
+}
+
+/// The model at a path.
+fn find_at(path: &Path, registry: &Path) -> Result<KnownModel, ArtifactError> {
     if !exists(path)? {
-        let other = name.split_once(':').filter(|(run, _)| Path::new(run).file_name() == Some(OsStr::new(run)));
-        if let Some(found) = other.and_then(|(run, name)| find_in(&registry.with_file_name(run), name)) {
+        if let Some(found) = find_beside(path, registry) {
             return found;
         }
         if let (Some(parent), Some("champion")) = (path.parent(), path.file_name().and_then(OsStr::to_str)) {
@@ -235,13 +322,16 @@ pub fn find_model(name: &str, registry: &Path) -> Result<KnownModel, ArtifactErr
     KnownModel::read(path)
 }
 
-/// A model of a registry, if this is the form of its name.
-fn find_in(registry: &Path, name: &str) -> Option<Result<KnownModel, ArtifactError>> {
-    if name == "champion" {
-        return Some(champion_of(registry));
+/// The model `RUN:champion` or `RUN:v0007` of the registry RUN beside this one, if a path has that form.
+fn find_beside(path: &Path, registry: &Path) -> Option<Result<KnownModel, ArtifactError>> {
+    let (run, name) = path.to_str()?.split_once(':')?;
+    if Path::new(run).file_name() != Some(OsStr::new(run)) {
+        return None;
     }
-    let id: VersionId = name.parse().ok()?;
-    Some(KnownModel::read(&Registry::new(registry).folder_of(id)))
+    match name.parse().ok()? {
+        ModelRef::Path(_) | ModelRef::Builtin(_) => None,
+        reference => Some(reference.find(&registry.with_file_name(run))),
+    }
 }
 
 fn champion_of(registry: &Path) -> Result<KnownModel, ArtifactError> {

@@ -71,6 +71,14 @@ impl Versions {
         Some(self.known(document))
     }
 
+    /// The newest version that a stage made in a generation, if there is one.
+    pub fn latest(&self, stage: &str, generation: u32) -> Option<&Arc<ModelDocument>> {
+        let is_of_this = |document: &&Arc<ModelDocument>| {
+            document.origin.stage == stage && document.origin.generation() == Some(generation)
+        };
+        self.documents.iter().rev().find(is_of_this)
+    }
+
     /// The version with this number, if there is one.
     pub fn with_id(&self, id: VersionId) -> Option<KnownModel> {
         let index = self.documents.binary_search_by_key(&id, |document| document.id).ok()?;

@@ -1,6 +1,7 @@
 //! The arguments of the `bench` commands.
 
 use super::ConfigArguments;
+use crate::artifact::ModelRef;
 use crate::engine::MpcLevel;
 use crate::pipeline::level;
 use clap::{Args, Subcommand};
@@ -43,7 +44,7 @@ pub(in crate::cli) enum BenchCommand {
         games: u64,
         /// The model that plays [default: run.start]
         #[arg(long, value_name = "MODEL")]
-        model: Option<String>,
+        model: Option<ModelRef>,
     },
 }
 
@@ -57,7 +58,7 @@ pub(in crate::cli) struct BenchSearchArguments {
     pub(in crate::cli) positions: u32,
     /// The model
     #[arg(long, default_value = "builtin:square-weights", value_name = "MODEL")]
-    pub(in crate::cli) model: String,
+    pub(in crate::cli) model: ModelRef,
     /// Selective search: the confidence of a cut, 50 to 99 %, 100 for full width, or t=1.4 for that many sigmas
     #[arg(long, default_value = "100", value_name = "LEVEL", value_parser = level::parse)]
     pub(in crate::cli) mpc_level: MpcLevel,
@@ -77,5 +78,5 @@ pub(in crate::cli) struct BenchEndgameArguments {
     pub(in crate::cli) seed: u64,
     /// The model
     #[arg(long, default_value = "builtin:square-weights", value_name = "MODEL")]
-    pub(in crate::cli) model: String,
+    pub(in crate::cli) model: ModelRef,
 }

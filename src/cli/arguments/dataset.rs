@@ -1,6 +1,7 @@
 //! The arguments of the `dataset` commands.
 
 use super::{OutputArguments, folder};
+use crate::artifact::ModelRef;
 use crate::curate::export::{ExportFormat, Partition};
 use crate::curate::import::ImportFormat;
 use clap::{Args, Subcommand};
@@ -102,7 +103,7 @@ pub(in crate::cli) struct ImportArguments {
     pub(in crate::cli) label_depth: Option<u8>,
     /// With --label-depth: the model that searches [default: champion, else builtin:champion]
     #[arg(long, value_name = "MODEL", requires = "label_depth")]
-    pub(in crate::cli) model: Option<String>,
+    pub(in crate::cli) model: Option<ModelRef>,
     /// The registry for version ids and `champion` [default: models/default]
     #[arg(long, value_name = "REG")]
     pub(in crate::cli) models: Option<PathBuf>,

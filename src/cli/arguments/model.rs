@@ -1,6 +1,7 @@
 //! The arguments of the `model` commands.
 
 use super::OutputArguments;
+use crate::artifact::ModelRef;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -14,10 +15,10 @@ pub(in crate::cli) enum ModelCommand {
     #[command(after_help = "Example: renma model show models/default/v0002")]
     Show {
         /// The model
-        model: String,
+        model: ModelRef,
         /// Tell what changed against this model
         #[arg(long, value_name = "MODEL")]
-        against: Option<String>,
+        against: Option<ModelRef>,
         /// The registry for version ids and `champion` [default: the model's, else models/default]
         #[arg(long, value_name = "REG")]
         models: Option<PathBuf>,
@@ -41,7 +42,7 @@ pub(in crate::cli) enum ModelCommand {
         format: ImportFormat,
         /// With mpc-dat: the model whose weights the statistics belong to
         #[arg(long, value_name = "MODEL")]
-        model: Option<String>,
+        model: Option<ModelRef>,
         /// With mpc-dat: its deviations are this many sigmas
         #[arg(long, default_value_t = 1.4, value_name = "T")]
         t: f64,
@@ -57,7 +58,7 @@ pub(in crate::cli) enum ModelCommand {
     Export {
         /// The model
         #[arg(long, value_name = "MODEL")]
-        model: String,
+        model: ModelRef,
         /// The format
         #[arg(long, value_enum)]
         format: ExportFormat,

@@ -1,6 +1,7 @@
 //! The arguments of the commands that value positions and play.
 
 use super::stage::memory;
+use crate::artifact::ModelRef;
 use crate::config::setting::Setting;
 use crate::engine::MpcLevel;
 use crate::pipeline::level;
@@ -39,7 +40,7 @@ pub(in crate::cli) struct SolveArguments {
 pub(in crate::cli) struct ModelArguments {
     /// The model [default: champion, else builtin:champion]
     #[arg(long, value_name = "MODEL")]
-    pub(in crate::cli) model: Option<String>,
+    pub(in crate::cli) model: Option<ModelRef>,
     /// The registry for version ids and `champion` [default: models/default]
     #[arg(long, value_name = "REG")]
     pub(in crate::cli) models: Option<PathBuf>,

@@ -133,7 +133,7 @@ pub(in crate::cli) struct LoopArguments {
     /// Remove generation G and all after it, after printing what is lost, and make them again
     #[arg(long, value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
     pub(in crate::cli) restart: Option<u32>,
-    /// Print what the run would do, how long it takes and what it needs, and write nothing; with -v, the commands of its next generation
+    /// Print what the run would do, how long it takes and what it needs, and write nothing; with -v, what its next generation asks of the stages, as lines of JSON
     #[arg(long)]
     pub(in crate::cli) dry_run: bool,
     /// End with the code of the last gate: 0 accepted, 10 rejected, 11 inconclusive

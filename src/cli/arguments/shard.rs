@@ -1,21 +1,13 @@
 //! The arguments of the `shard` commands.
 
 use super::run::WorkerArguments;
-use super::stage::{StageRun, WorkArguments, memory};
-use super::{folder, stage_name};
-use crate::pipeline::stage::Stage;
-use bytesize::ByteSize;
+use super::stage::WorkArguments;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
 /// The `shard` commands.
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum ShardCommand {
-    /// Write a plan: a stage divided into shards, with everything that determines its output
-    #[command(
-        after_help = "--stage decides which options are needed: those of the command of that name, with the same meaning.\n\nExample: renma shard plan plan.json --config configs/default.toml --shards 8 --output datasets/try/selfplay/generation=0001"
-    )]
-    Plan(Box<PlanArguments>),
     /// Make shard K of a plan; repeating it, on any machine, is harmless
     #[command(after_help = "In a Slurm array K is $SLURM_ARRAY_TASK_ID.\n\nExample: renma shard run plan.json 0")]
     Run {
@@ -52,53 +44,6 @@ pub(in crate::cli) enum ShardCommand {
         #[command(flatten)]
         work: WorkArguments,
     },
-}
-
-#[derive(Args, Debug)]
-pub(in crate::cli) struct PlanArguments {
-    /// The plan, a new file; `-` for stdout
-    pub(in crate::cli) plan: PathBuf,
-    /// Overwrite another plan
-    #[arg(long, hide_short_help = true)]
-    pub(in crate::cli) force: bool,
-    /// The stage to divide
-    #[arg(long, value_parser = stage_name(), default_value_t = Stage::Generate, value_name = "STAGE")]
-    pub(in crate::cli) stage: Stage,
-    /// Number of shards; fewer if the stage has fewer parts [default: one per 3 minutes of work, at least 32; train: at least 16; gate: 100]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub(in crate::cli) shards: Option<u32>,
-    #[command(flatten)]
-    pub(in crate::cli) run: StageRun,
-    /// generate: the model that plays [default: champion, else run.start]; fit-mpc: the model to fit
-    #[arg(long, value_name = "MODEL")]
-    pub(in crate::cli) model: Option<String>,
-    /// The generation, counted from 1
-    #[arg(long, default_value_t = 1, value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(in crate::cli) generation: u32,
-    /// generate, fit-mpc, gate: the dataset folder
-    #[arg(long, value_name = "DIR", value_parser = folder())]
-    pub(in crate::cli) output: Option<PathBuf>,
-    /// train: dataset folders, oldest first
-    #[arg(long, num_args = 1.., value_name = "DIR", required_if_eq("stage", Stage::Train.name()))]
-    pub(in crate::cli) dataset: Vec<PathBuf>,
-    /// train: the model to start from [default: zero weights]
-    #[arg(long, value_name = "MODEL")]
-    pub(in crate::cli) parent: Option<String>,
-    /// train: memory for the rows of a shard [default: 4GiB]
-    #[arg(long, value_name = "SIZE", value_parser = memory, hide_short_help = true)]
-    pub(in crate::cli) memory: Option<ByteSize>,
-    /// gate: the model that may become champion
-    #[arg(long, value_name = "MODEL", required_if_eq("stage", Stage::Gate.name()))]
-    pub(in crate::cli) candidate: Option<String>,
-    /// gate: its opponent
-    #[arg(long, value_name = "MODEL", required_if_eq("stage", Stage::Gate.name()))]
-    pub(in crate::cli) baseline: Option<String>,
-    /// gate: datasets whose positions must not be openings
-    #[arg(long, num_args = 1.., value_name = "DATASET")]
-    pub(in crate::cli) avoid: Vec<PathBuf>,
-    /// generate, fit-mpc, gate: overwrite a result of other inputs in the output folder
-    #[arg(long, hide_short_help = true)]
-    pub(in crate::cli) replace: bool,
 }
 
 /// Where the shards of a plan run.

@@ -1,6 +1,7 @@
 //! The arguments of the stages of a run.
 
 use super::{ConfigArguments, folder};
+use crate::artifact::ModelRef;
 use bytesize::ByteSize;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -19,14 +20,25 @@ pub(in crate::cli) enum StageCommand {
     Gate(GateArguments),
 }
 
-/// The run of a stage.
+/// What every stage takes.
 #[derive(Args, Debug)]
-pub(in crate::cli) struct StageRun {
+pub(in crate::cli) struct StageArguments {
     #[command(flatten)]
     pub(in crate::cli) config: ConfigArguments,
     /// The registry of the run, for new versions, version ids and `champion` [default: models/RUN]
     #[arg(long, value_name = "REG")]
     pub(in crate::cli) models: Option<PathBuf>,
+    #[command(flatten)]
+    pub(in crate::cli) work: WorkArguments,
+    /// Write the plan of its shards to a new file instead, for renma shard; `-` for stdout
+    #[arg(long, value_name = "FILE", conflicts_with = "budget")]
+    pub(in crate::cli) plan: Option<PathBuf>,
+    /// Number of shards; fewer if the stage has fewer parts [default: one per 3 minutes of work, at least 32; train: at least 16; gate: 100]
+    #[arg(long, value_name = "N", requires = "plan", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(in crate::cli) shards: Option<u32>,
+    /// Overwrite another plan
+    #[arg(long, requires = "plan", hide_short_help = true)]
+    pub(in crate::cli) force: bool,
 }
 
 /// A size with its unit: a bare 4 is meant as gigabytes, and would be 4 bytes.
@@ -49,10 +61,10 @@ pub(in crate::cli) struct WorkArguments {
 )]
 pub(in crate::cli) struct GenerateArguments {
     #[command(flatten)]
-    pub(in crate::cli) run: StageRun,
+    pub(in crate::cli) stage: StageArguments,
     /// The model that plays: a folder, a version id, `champion` or a built-in [default: champion, else run.start]
     #[arg(long, value_name = "MODEL")]
-    pub(in crate::cli) model: Option<String>,
+    pub(in crate::cli) model: Option<ModelRef>,
     /// The generation, counted from 1
     #[arg(long, default_value_t = 1, value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
     pub(in crate::cli) generation: u32,
@@ -62,8 +74,6 @@ pub(in crate::cli) struct GenerateArguments {
     /// Overwrite a result of other inputs in the output folder
     #[arg(long)]
     pub(in crate::cli) replace: bool,
-    #[command(flatten)]
-    pub(in crate::cli) work: WorkArguments,
 }
 
 #[derive(Args, Debug)]
@@ -72,28 +82,26 @@ pub(in crate::cli) struct GenerateArguments {
 )]
 pub(in crate::cli) struct TrainArguments {
     #[command(flatten)]
-    pub(in crate::cli) run: StageRun,
+    pub(in crate::cli) stage: StageArguments,
     /// Dataset folders, oldest first
     #[arg(long, required = true, num_args = 1.., value_name = "DIR")]
     pub(in crate::cli) dataset: Vec<PathBuf>,
     /// The model to start from [default: zero weights]
     #[arg(long, value_name = "MODEL")]
-    pub(in crate::cli) parent: Option<String>,
+    pub(in crate::cli) parent: Option<ModelRef>,
     /// Memory for rows (500MiB, 4GiB); beyond it they go to a scratch file. Does not affect the output
     #[arg(long, default_value = "4GiB", value_name = "SIZE", value_parser = memory)]
     pub(in crate::cli) memory: ByteSize,
-    #[command(flatten)]
-    pub(in crate::cli) work: WorkArguments,
 }
 
 #[derive(Args, Debug)]
 #[command(after_help = "Example: renma fit-mpc --config configs/default.toml --model v0001 --models models/try")]
 pub(in crate::cli) struct FitMpcArguments {
     #[command(flatten)]
-    pub(in crate::cli) run: StageRun,
+    pub(in crate::cli) stage: StageArguments,
     /// The model to fit
     #[arg(long, value_name = "MODEL")]
-    pub(in crate::cli) model: String,
+    pub(in crate::cli) model: ModelRef,
     /// The generation of the samples, counted from 1
     #[arg(long, default_value_t = 1, value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
     pub(in crate::cli) generation: u32,
@@ -103,8 +111,6 @@ pub(in crate::cli) struct FitMpcArguments {
     /// Overwrite a result of other inputs in the output folder
     #[arg(long)]
     pub(in crate::cli) replace: bool,
-    #[command(flatten)]
-    pub(in crate::cli) work: WorkArguments,
 }
 
 #[derive(Args, Debug)]
@@ -114,13 +120,13 @@ pub(in crate::cli) struct FitMpcArguments {
 )]
 pub(in crate::cli) struct GateArguments {
     #[command(flatten)]
-    pub(in crate::cli) run: StageRun,
+    pub(in crate::cli) stage: StageArguments,
     /// The model that may become champion
     #[arg(long, value_name = "MODEL")]
-    pub(in crate::cli) candidate: String,
+    pub(in crate::cli) candidate: ModelRef,
     /// Its opponent
     #[arg(long, value_name = "MODEL")]
-    pub(in crate::cli) baseline: String,
+    pub(in crate::cli) baseline: ModelRef,
     /// Datasets whose positions must not be openings, such as those the candidate was trained on
     #[arg(long, num_args = 1.., value_name = "DATASET")]
     pub(in crate::cli) avoid: Vec<PathBuf>,
@@ -133,14 +139,9 @@ pub(in crate::cli) struct GateArguments {
     /// The dataset folder of the games
     #[arg(long, value_name = "DIR", value_parser = folder())]
     pub(in crate::cli) output: PathBuf,
-    /// Play the games of a finished gate again and compare
-    #[arg(long, conflicts_with = "replace")]
-    pub(in crate::cli) remake: bool,
     /// Overwrite a result of other inputs in the output folder
     #[arg(long)]
     pub(in crate::cli) replace: bool,
-    #[command(flatten)]
-    pub(in crate::cli) work: WorkArguments,
 }
 
 #[derive(Args, Debug)]
@@ -148,7 +149,7 @@ pub(in crate::cli) struct GateArguments {
 pub(in crate::cli) struct PromoteArguments {
     /// The version: a folder, or an id with --models
     #[arg(required_unless_present = "rollback", conflicts_with = "rollback", value_name = "MODEL")]
-    pub(in crate::cli) model: Option<String>,
+    pub(in crate::cli) model: Option<ModelRef>,
     /// Take back the last promotion; each call takes back one more
     #[arg(long)]
     pub(in crate::cli) rollback: bool,

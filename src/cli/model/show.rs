@@ -1,8 +1,7 @@
 //! `renma model show`.
 
 use super::kind_word;
-use crate::artifact::model::reference::load_model;
-use crate::artifact::{LoadedModel, Registry, VerdictFile, Versions};
+use crate::artifact::{LoadedModel, ModelRef, Registry, VerdictFile, Versions};
 use crate::cli::model_errors::{error_table, training_lines};
 use crate::cli::output::{counted, thousands};
 use crate::cli::session::Session;
@@ -16,14 +15,14 @@ use std::path::Path;
 
 pub(super) fn show(
     session: &Session,
-    name: &str,
-    against: Option<&str>,
+    name: &ModelRef,
+    against: Option<&ModelRef>,
     [models, datasets]: [&Path; 2],
 ) -> anyhow::Result<()> {
-    let model = load_model(name, models)?;
+    let model = name.load(models)?;
     let versions = Versions::read(&Registry::new(models))?;
     let history = ModelHistory::read(&model, &versions, models, datasets)?;
-    let other = against.map(|other| load_model(other, models)).transpose()?;
+    let other = against.map(|other| other.load(models)).transpose()?;
     let changes = other.map(|other| Changes::new(&model, &other, &versions));
     let mut rows = rows_of(&model, &history);
     rows.extend(changes.iter().flat_map(changes_rows));

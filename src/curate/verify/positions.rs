@@ -11,6 +11,7 @@ use crate::pipeline::generate::task::GenerateConfig;
 use crate::pipeline::item_sample::ItemSample;
 use crate::pipeline::{Context, StageError, keys};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Checks every row and every game, and makes the shares of them again that the task asks for.
 pub(super) fn verify(
@@ -53,7 +54,7 @@ pub(super) fn verify(
 }
 
 /// The model that played a dataset whose games can be made again, among the built-ins and the versions of a registry.
-fn player_model(dataset: &Dataset, models: Option<&Path>) -> Result<Model, StageError> {
+fn player_model(dataset: &Dataset, models: Option<&Path>) -> Result<Arc<Model>, StageError> {
     let player = dataset.manifest().models.get("player").copied().ok_or_else(|| {
         let path = dataset.folder().join("manifest.json");
         ArtifactError::unfit(&path, "no model played it: its games cannot be made again")

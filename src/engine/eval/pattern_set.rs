@@ -109,7 +109,7 @@ impl VectorShape {
 /// A checked set of patterns with its phases.
 ///
 /// A *feature* is a configuration of a pattern: features of one phase are numbered from 0, pattern after pattern.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PatternSet {
     name: String,
     patterns: Vec<Pattern>,

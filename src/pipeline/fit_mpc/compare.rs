@@ -9,7 +9,7 @@ use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
 
 /// Some of the samples, evenly spread over games and their ranges of empty squares.
-pub(super) fn some_positions(task: FitMpcTask<'_>, samples: &[Sample]) -> Vec<Position> {
+pub(super) fn some_positions(task: &FitMpcTask, samples: &[Sample]) -> Vec<Position> {
     let wanted = task.config.compared() as usize;
     // Each game has an even number of samples, one of each range: an odd stride meets all of them.
     let stride = (samples.len() / wanted).saturating_sub(1) | 1;
@@ -18,7 +18,7 @@ pub(super) fn some_positions(task: FitMpcTask<'_>, samples: &[Sample]) -> Vec<Po
 
 /// Searches of positions with a table.
 pub(super) struct Searches<'a> {
-    pub(super) task: FitMpcTask<'a>,
+    pub(super) task: &'a FitMpcTask,
     pub(super) table: &'a MpcTable,
     pub(super) positions: &'a [Position],
     pub(super) context: Context<'a>,
@@ -27,7 +27,7 @@ pub(super) struct Searches<'a> {
 impl Searches<'_> {
     /// Searches to the last depth with and without the table.
     pub(super) fn compare(&self) -> Result<NodesSaved, StageError> {
-        let config = self.task.config;
+        let config = &self.task.config;
         let depth = config.depth_max;
         let full = self.to_depth(depth, MpcLevel::FullWidth)?;
         let full_width = nodes_of(&full);

@@ -3,36 +3,19 @@
 use super::proof::prove_samples;
 use super::recipe::recipe;
 use super::sample::{Sample, Sampler};
-use super::task::{FitMpcTask, Method};
+use super::task::{FACTS, FitMpcTask};
 use crate::artifact::{ArtifactError, Dataset, Footer, MPC_SAMPLES, MpcSampleRow, PartRange, Table, TableRow};
-use crate::pipeline::parts::{PartFiles, PartKind, Parts, Sampling, Shards, Sink};
-use crate::pipeline::stage::Stage;
+use crate::pipeline::parts::{PartFiles, PartKind, Parts, Sampling, Sink};
+use crate::pipeline::stage::Facts;
 use crate::pipeline::workers::{make_items, make_until};
 use crate::pipeline::{Context, StageError};
 use arrow::array::RecordBatch;
 use std::path::Path;
 
 /// The parts of a task whose samples are kept in a folder.
-pub(super) fn sample_parts<'a>(task: FitMpcTask<'a>, folder: &'a Path) -> Parts<'a, FitMpcTask<'a>> {
+pub(super) fn sample_parts<'a>(task: &'a FitMpcTask, folder: &'a Path) -> Parts<'a, &'a FitMpcTask> {
     let (items, part_items) = (task.config.games, task.config.part_games);
-    Parts { kind: task, recipe: recipe(&task), folder, items, part_items }
-}
-
-/// The parts of the samples, which any number of processes make.
-///
-/// # Errors
-///
-/// A bad setting, no folder that the processes share, or `method = "source"`, which needs all samples before each.
-pub fn fit_mpc_shards<'a>(task: FitMpcTask<'a>) -> Result<Box<dyn Shards + 'a>, StageError> {
-    if let Method::Source { .. } = task.config.method {
-        let reason =
-            "fit_mpc.method = \"source\" cannot be cut into shards: each of its searches uses the fits before it";
-        return Err(StageError::Setting(format!(
-            "{reason}\nrun renma fit-mpc on one machine, or set method = \"line\""
-        )));
-    }
-    let missing = || StageError::Setting("shards of fit-mpc share a folder of samples: add --output DIR".into());
-    Ok(Box::new(sample_parts(task, task.output.ok_or_else(missing)?)))
+    Parts { kind: task, recipe: recipe(task), folder, items, part_items }
 }
 
 /// Searches the positions of games until `is_enough`, of at least one game, to see how long that takes. Keeps nothing; returns the
@@ -41,17 +24,13 @@ pub fn fit_mpc_shards<'a>(task: FitMpcTask<'a>) -> Result<Box<dyn Shards + 'a>, 
 /// # Errors
 ///
 /// A bad setting or an interruption.
-pub fn sample_until(
-    task: FitMpcTask<'_>,
-    is_enough: impl Fn() -> bool,
-    context: Context<'_>,
-) -> Result<u64, StageError> {
+pub fn sample_until(task: &FitMpcTask, is_enough: impl Fn() -> bool, context: Context<'_>) -> Result<u64, StageError> {
     let mut sampler = Sampler::new(task, context.stop);
     make_until(task.config.games, |game| sampler.samples(game), is_enough)
 }
 
-impl PartKind for FitMpcTask<'_> {
-    const STAGE: Stage = Stage::FitMpc;
+impl PartKind for &FitMpcTask {
+    const FACTS: &'static Facts = &FACTS;
     /// An eighth of the games, if they are false, is found with a probability of 96 %.
     const SAMPLING: Sampling = Sampling { unit: "games", per: 25, min: 24, max: u64::MAX };
 
@@ -60,7 +39,7 @@ impl PartKind for FitMpcTask<'_> {
 
     fn rows_max(&self, _: &Table, range: &PartRange) -> u64 {
         // A sample has a row for each depth, and one for the end of the game.
-        let config = self.config;
+        let config = &self.config;
         range.count * u64::from(config.sampling().game_samples) * (u64::from(config.depth_max) + 2)
     }
 
@@ -81,7 +60,7 @@ impl PartKind for FitMpcTask<'_> {
         sink: &mut Sink<'_, Vec<Sample>>,
         context: Context<'_>,
     ) -> Result<(), StageError> {
-        let sampler = || Sampler::new(*self, context.stop);
+        let sampler = || Sampler::new(self, context.stop);
         let mut publish = |range: &PartRange, games: Vec<Vec<Sample>>| sink(range, games.concat());
         make_items(ranges, sampler, Sampler::samples, &mut publish, context)
     }
@@ -98,6 +77,6 @@ impl PartKind for FitMpcTask<'_> {
     }
 
     fn prove(&self, dataset: &Dataset, index: usize, context: Context<'_>) -> Result<(), StageError> {
-        Ok(prove_samples(dataset, index, self.config, context.stop)?)
+        Ok(prove_samples(dataset, index, &self.config, context.stop)?)
     }
 }

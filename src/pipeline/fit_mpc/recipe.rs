@@ -1,9 +1,8 @@
 //! What determines the samples of MPC statistics, except their number, and the step that a fit is.
 
-use super::task::{FitMpcTask, Method};
+use super::task::{FACTS, FitMpcTask, Method};
 use crate::artifact::step::table_settings;
 use crate::artifact::{DatasetFormat, KnownModel, Recipe, Step};
-use crate::pipeline::stage::Stage;
 
 /// Rises when the same config would give other samples.
 const SAMPLES_ALGORITHM: u32 = 4;
@@ -12,7 +11,7 @@ const SAMPLES_ALGORITHM: u32 = 4;
 const FREE_KEYS: [&str; 2] = ["fit_mpc.games", "fit_mpc.level"];
 
 /// The recipe of a task's samples.
-pub fn recipe<M: AsRef<KnownModel>>(task: &FitMpcTask<'_, M>) -> Recipe {
+pub fn recipe<M: AsRef<KnownModel>>(task: &FitMpcTask<M>) -> Recipe {
     let model = task.model.as_ref();
     let mut settings = vec![
         ("format".to_owned(), DatasetFormat::CURRENT.number().to_string()),
@@ -24,7 +23,7 @@ pub fn recipe<M: AsRef<KnownModel>>(task: &FitMpcTask<'_, M>) -> Recipe {
     // The searches of the source's form depend on the margin, and on all games: each uses the fits before it.
     let is_line = matches!(task.config.method, Method::Line { .. });
     let models = [("searcher", model.content)];
-    let origin = Stage::FitMpc.origin(task.config, (task.seed, task.generation), &models);
+    let origin = FACTS.origin(&task.config, task.seed, task.generation, &models);
     let is_free = |name: &str| is_line && FREE_KEYS.contains(&name);
     let table = table_settings(origin.table, &origin.config);
     settings.extend(table.into_iter().filter(|(name, _)| !is_free(name)));
@@ -32,11 +31,11 @@ pub fn recipe<M: AsRef<KnownModel>>(task: &FitMpcTask<'_, M>) -> Recipe {
 }
 
 /// The step that a task is: the version that it makes names it.
-pub fn step<M: AsRef<KnownModel>>(task: &FitMpcTask<'_, M>) -> Step {
+pub fn step<M: AsRef<KnownModel>>(task: &FitMpcTask<M>) -> Step {
     let inputs = [
         ("seed", task.seed.to_string()),
         ("generation", task.generation.to_string()),
         ("weights", task.model.as_ref().weights.to_string()),
     ];
-    Stage::FitMpc.step(task.config, &inputs)
+    FACTS.step(&task.config, &inputs)
 }

@@ -9,12 +9,11 @@ use super::parts::sample_parts;
 use super::recipe::step;
 use super::sample::Sample;
 use super::source;
-use super::task::{FitMpcReport, FitMpcTask, Method};
+use super::task::{FACTS, FitMpcReport, FitMpcTask, Method};
 use crate::artifact::model::document::Origin;
 use crate::artifact::publish::temporary::sweep;
 use crate::artifact::{FolderLock, Model, ModelKind, Part, PartRange};
 use crate::pipeline::parts::{PartKind, Parts};
-use crate::pipeline::stage::Stage;
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use std::collections::BTreeMap;
@@ -25,11 +24,11 @@ use std::collections::BTreeMap;
 ///
 /// A bad setting, a damaged registry, a folder that holds something else, or a system error; finished parts
 /// of the samples stay.
-pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcReport, StageError> {
-    let step = step(&task).id;
-    let parts = task.output.map(|output| sample_parts(task, output));
-    let _registry_lock = FolderLock::take_named(task.registry.folder(), Stage::FitMpc.lock())?;
-    let _lock = task.output.map(FolderLock::take).transpose()?;
+pub fn fit_mpc(task: &FitMpcTask, context: Context<'_>) -> Result<FitMpcReport, StageError> {
+    let step = step(task).id;
+    let parts = task.output.as_deref().map(|output| sample_parts(task, output));
+    let _registry_lock = FolderLock::take_named(task.registry.folder(), FACTS.lock())?;
+    let _lock = task.output.as_deref().map(FolderLock::take).transpose()?;
     sweep(task.registry.folder())?;
     parts.as_ref().map_or(Ok(()), Parts::sweep)?;
     let samples = parts.as_ref().map(Parts::finished).transpose()?;
@@ -54,17 +53,17 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
         mpc_samples: metrics.depths.iter().flat_map(|fit| fit.entries().map(|_| fit.samples)).collect(),
         mpc: table,
         mpc_weights: Some(task.model.weights),
-        ..task.model.model.clone()
+        ..(*task.model.model).clone()
     };
     let document = task.model.document.as_ref();
     let origin = Origin {
         kind: ModelKind::Model,
-        stage: Stage::FitMpc.name().into(),
+        stage: FACTS.name.into(),
         step,
-        algorithm: Stage::FitMpc.facts().algorithm,
+        algorithm: FACTS.algorithm,
         parent: Some(task.model.as_reference()),
         datasets: document.map(|document| document.origin.datasets.clone()).unwrap_or_default(),
-        config: serde_json::to_value(task.config).expect("a config is plain data"),
+        config: serde_json::to_value(&task.config).expect("a config is plain data"),
         metrics: serde_json::to_value(&metrics).expect("figures are plain data"),
     };
     let content = model.content_hash();
@@ -77,13 +76,13 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
 
 type Fitted = Result<(Vec<DepthFit>, Vec<HeldOut>, Vec<Sample>), StageError>;
 
-fn fit_source(task: FitMpcTask<'_>, parts: Option<&Parts<'_, FitMpcTask<'_>>>, context: Context<'_>) -> Fitted {
+fn fit_source(task: &FitMpcTask, parts: Option<&Parts<'_, &FitMpcTask>>, context: Context<'_>) -> Fitted {
     if let Some(parts) = parts {
         // Parts of another recipe stay.
         parts.sort(&parts.ranges(), |_, _| (), context)?;
         parts.check_no_more()?;
     }
-    let (name, unit, games) = (Stage::FitMpc.name(), Stage::FitMpc.facts().unit, task.config.games);
+    let (name, unit, games) = (FACTS.name, FACTS.unit, task.config.games);
     let (fits, samples) = context.observe(name, (games, 0), unit, || source::fit(task, context))?;
     if let Some(parts) = parts {
         // Every score depends on the fits of all samples before it, so there is no part until all are done.
@@ -96,7 +95,7 @@ fn fit_source(task: FitMpcTask<'_>, parts: Option<&Parts<'_, FitMpcTask<'_>>>, c
     Ok((fits, Vec::new(), samples))
 }
 
-fn fit_line(task: FitMpcTask<'_>, samples: Vec<Sample>, context: Context<'_>) -> Fitted {
+fn fit_line(task: &FitMpcTask, samples: Vec<Sample>, context: Context<'_>) -> Fitted {
     let fits = fit_pairs(&samples, task.config.depth_max, context)?;
     let first = table_of(&first_choice(&fits))?;
     let positions = &some_positions(task, &samples);
@@ -138,8 +137,8 @@ fn first_choice(fits: &Fits) -> Vec<DepthFit> {
 
 /// The samples of all parts, those that the output folder holds already and the others searched now.
 fn samples_of(
-    task: FitMpcTask<'_>,
-    parts: Option<&Parts<'_, FitMpcTask<'_>>>,
+    task: &FitMpcTask,
+    parts: Option<&Parts<'_, &FitMpcTask>>,
     context: Context<'_>,
 ) -> Result<Vec<Sample>, StageError> {
     let Some(parts) = parts else {
@@ -150,7 +149,7 @@ fn samples_of(
         };
         let ranges = PartRange::all(task.config.games, task.config.part_games);
         let make = || task.make(&ranges, &mut keep, context);
-        context.observe(Stage::FitMpc.name(), (task.config.games, 0), Stage::FitMpc.facts().unit, make)?;
+        context.observe(FACTS.name, (task.config.games, 0), FACTS.unit, make)?;
         return Ok(samples.into_values().flatten().collect());
     };
     let (found, _) = parts.complete(&parts.ranges(), |part, rows| (part, rows), context)?;

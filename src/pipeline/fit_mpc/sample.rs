@@ -136,7 +136,7 @@ impl Sample {
 
 /// Makes samples, one game after another.
 pub(super) struct Sampler<'t> {
-    task: FitMpcTask<'t>,
+    task: &'t FitMpcTask,
     sampling: Sampling,
     /// Plays as the model is.
     player: Searcher<'t>,
@@ -145,7 +145,7 @@ pub(super) struct Sampler<'t> {
 }
 
 impl<'t> Sampler<'t> {
-    pub(super) fn new(task: FitMpcTask<'t>, stop: &'t AtomicBool) -> Self {
+    pub(super) fn new(task: &'t FitMpcTask, stop: &'t AtomicBool) -> Self {
         let model = &task.model.model;
         let sampling = task.config.sampling();
         let new = |mpc| Searcher::new(&model.evaluation, mpc, sampling.table_bits).stopped_by(stop);
@@ -309,10 +309,9 @@ mod tests {
         let method = Method::Line { level: MpcLevel::Sigmas(1.0) };
         let config = Checked::new(FitMpcConfig { method, depth_max: DEPTH_MAX, games: 1, part_games: 1 }).unwrap();
         let (model, registry) = (LoadedModel::builtin(Builtin::DiscCount), Registry::new(Path::new("none")));
-        let (model, registry) = (&model, &registry);
-        let task = FitMpcTask { config: &config, seed: 1, generation: 1, model, registry, output: None };
+        let task = FitMpcTask { config, seed: 1, generation: 1, model, registry, output: None };
         let stop = AtomicBool::new(false);
-        let mut sampler = Sampler::new(task, &stop);
+        let mut sampler = Sampler::new(&task, &stop);
         let [depth_min, depth_last] = sampler.sampling.tree_depths;
         // Roots with just enough empty squares in which a node was found, by plies below the root.
         let mut found = [0; 3];

@@ -1,16 +1,29 @@
 //! What fitting MPC statistics is asked to do, and what it reports.
 
 use super::metrics::FitMpcMetrics;
-use crate::artifact::{LoadedModel, Registry};
+use crate::artifact::{DatasetKind, LoadedModel, Registry};
 use crate::engine::MpcLevel;
+use crate::pipeline::StageError;
 use crate::pipeline::keys::{Checked, ConfigTable, Key, KeyFault, PART_ITEMS, Takes, check_parts};
 use crate::pipeline::level::{self, LEVEL};
+use crate::pipeline::request::{Models, Request, Role};
+use crate::pipeline::stage::Facts;
 use crate::pipeline::version::VersionReport;
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::path::PathBuf;
 
 /// Goes up when the same inputs would give another table.
 pub const ALGORITHM: u32 = 7;
+
+/// What is known of the stage.
+pub const FACTS: Facts = Facts {
+    name: "fit-mpc",
+    config_table: FitMpcConfig::NAME,
+    algorithm: ALGORITHM,
+    unit: "games",
+    dataset: Some((DatasetKind::Mpc, "mpc")),
+    registry_lock: Some(".fit-mpc.lock"),
+};
 
 /// The shallow depths of the source for deep depths 3 to 16.
 pub(super) const SHALLOW_DEPTHS: [u8; 14] = [1, 2, 1, 2, 3, 4, 3, 4, 5, 6, 5, 6, 5, 6];
@@ -168,10 +181,10 @@ impl FitMpcConfig {
 }
 
 /// One call of the stage.
-#[derive(Clone, Copy, Debug)]
-pub struct FitMpcTask<'a, M = &'a LoadedModel> {
+#[derive(Clone, Debug)]
+pub struct FitMpcTask<M = LoadedModel> {
     /// The `[fit_mpc]` table.
-    pub config: &'a Checked<FitMpcConfig>,
+    pub config: Checked<FitMpcConfig>,
     /// The run's seed.
     pub seed: u64,
     /// The generation the samples belong to, counted from 1.
@@ -179,9 +192,27 @@ pub struct FitMpcTask<'a, M = &'a LoadedModel> {
     /// The model whose searches are measured.
     pub model: M,
     /// Where the new version goes.
-    pub registry: &'a Registry,
+    pub registry: Registry,
     /// The dataset folder for the samples, if they are to be kept.
-    pub output: Option<&'a Path>,
+    pub output: Option<PathBuf>,
+}
+
+impl<M: Clone> FitMpcTask<M> {
+    /// The task of a request.
+    ///
+    /// # Errors
+    ///
+    /// A bad setting, or no model.
+    pub fn new(request: &Request, models: &Models<M>) -> Result<Self, StageError> {
+        Ok(Self {
+            config: request.table()?,
+            seed: request.seed,
+            generation: request.generation,
+            model: models.get(Role::Model)?,
+            registry: Registry::new(&request.registry),
+            output: request.output.clone(),
+        })
+    }
 }
 
 /// What the stage did.

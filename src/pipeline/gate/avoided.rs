@@ -2,9 +2,9 @@
 
 use crate::artifact::{ArtifactError, ContentHash, Dataset};
 use crate::engine::Position;
+use crate::pipeline::request::RequestDataset;
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelIterator, ParallelIterator, ParallelSliceMut};
-use std::path::PathBuf;
 
 /// Squares that are empty before the first move.
 const EMPTIES_AT_START: u8 = 60;
@@ -14,8 +14,9 @@ pub(super) struct Avoided(Vec<Dataset>);
 
 impl Avoided {
     /// Opens the datasets; their positions are read when they are needed.
-    pub(super) fn open(folders: &[PathBuf]) -> Result<Self, ArtifactError> {
-        let mut datasets = folders.iter().map(|folder| Dataset::open(folder)).collect::<Result<Vec<_>, _>>()?;
+    pub(super) fn open(datasets: &[RequestDataset]) -> Result<Self, ArtifactError> {
+        let mut datasets =
+            datasets.iter().map(|dataset| Dataset::open(&dataset.folder)).collect::<Result<Vec<_>, _>>()?;
         datasets.sort_by_key(|dataset| dataset.manifest().content);
         datasets.dedup_by_key(|dataset| dataset.manifest().content);
         Ok(Self(datasets))

@@ -6,7 +6,7 @@ use super::decider::Decider;
 use super::proof::{prove_batch, repeated_opening};
 use super::recipe::identity;
 use super::score::pair_counts;
-use super::task::{BATCH_PAIRS, GateTask};
+use super::task::{BATCH_PAIRS, FACTS, GateTask};
 use crate::artifact::dataset::verdict::read_verdict;
 use crate::artifact::publish::{exists, remove_file};
 use crate::artifact::{
@@ -14,7 +14,7 @@ use crate::artifact::{
 };
 use crate::engine::Position;
 use crate::pipeline::parts::{PartFiles, PartKind, Parts, PartsProgress, Sampling, Sink};
-use crate::pipeline::stage::Stage;
+use crate::pipeline::stage::Facts;
 use crate::pipeline::{Context, StageError};
 use arrow::array::RecordBatch;
 
@@ -23,23 +23,23 @@ const OPENINGS_KEY: &str = "renma.openings";
 
 /// The batches of a match, which any number of processes play.
 pub(in crate::pipeline) struct Batches<'a> {
-    pub(super) task: GateTask<'a>,
+    pub(super) task: &'a GateTask,
     pub(super) avoided: Avoided,
     pub(super) step: Step,
 }
 
 impl<'a> Batches<'a> {
     /// The batches of a task, unless the MPC statistics of its candidate are not fitted to its weights.
-    pub(in crate::pipeline) fn parts(task: &GateTask<'a>) -> Result<Parts<'a, Self>, StageError> {
+    pub(in crate::pipeline) fn parts(task: &'a GateTask) -> Result<Parts<'a, Self>, StageError> {
         let GateTask { candidate, .. } = task;
         if candidate.document.is_some() && candidate.model.mpc_weights != Some(candidate.weights) {
             let reason = "its MPC statistics are not fitted to its weights\nrun renma fit-mpc first";
             return Err(ArtifactError::unfit(&candidate.place_name(), reason).into());
         }
-        let avoided = Avoided::open(task.avoid)?;
+        let avoided = Avoided::open(&task.avoid)?;
         let (recipe, step) = identity(task, &avoided.contents());
-        let kind = Self { task: *task, avoided, step };
-        Ok(Parts { kind, recipe, folder: task.output, items: task.config.games / 2, part_items: BATCH_PAIRS })
+        let kind = Self { task, avoided, step };
+        Ok(Parts { kind, recipe, folder: &task.output, items: task.config.games / 2, part_items: BATCH_PAIRS })
     }
 }
 
@@ -68,7 +68,7 @@ impl Parts<'_, Batches<'_>> {
 }
 
 impl PartKind for Batches<'_> {
-    const STAGE: Stage = Stage::Gate;
+    const FACTS: &'static Facts = &FACTS;
     /// A tenth of the pairs, if they are false, is found with a probability of 99.8 %.
     const SAMPLING: Sampling = Sampling { unit: "pairs", per: 50, min: 60, max: u64::MAX };
 
@@ -102,7 +102,7 @@ impl PartKind for Batches<'_> {
         sink: &mut Sink<'_, BatchRows>,
         context: Context<'_>,
     ) -> Result<(), StageError> {
-        play_batches(&self.task, &self.avoided, (ranges, true), sink, context).map(drop)
+        play_batches(self.task, &self.avoided, (ranges, true), sink, context).map(drop)
     }
 
     fn count(batch: &BatchRows) -> Vec<(&'static str, u64)> {
@@ -122,7 +122,7 @@ impl PartKind for Batches<'_> {
     }
 
     fn prove(&self, dataset: &Dataset, index: usize, context: Context<'_>) -> Result<Vec<Position>, StageError> {
-        Ok(prove_batch(dataset, index, self.task.config, true, context.stop)?.1)
+        Ok(prove_batch(dataset, index, &self.task.config, true, context.stop)?.1)
     }
 
     fn contradiction(dataset: &Dataset, openings: &[Vec<Position>]) -> Option<(usize, &'static Table, String)> {
@@ -148,7 +148,7 @@ impl PartKind for Batches<'_> {
         ahead: usize,
         context: Context<'_>,
     ) -> Result<PartsProgress, StageError> {
-        let mut decider = Decider::new(self.task.config);
+        let mut decider = Decider::new(&self.task.config);
         let ranges = parts.ranges();
         let (played, _) = parts.sort(&ranges, |_, batch| pair_counts(&batch.rows), context)?;
         let mut looked_at = 0;

@@ -38,7 +38,7 @@ pub(super) struct Outcome {
 /// Pairs finish out of order, and threads that would wait play pairs of the batches after; but batches reach the sink
 /// and the decider in order, and nothing after the last look leaves a trace.
 pub(super) fn contest(
-    task: &GateTask<'_>,
+    task: &GateTask,
     avoided: &Avoided,
     ranges: &[PartRange],
     found: BTreeMap<usize, BatchRows>,
@@ -46,7 +46,7 @@ pub(super) fn contest(
     context: Context<'_>,
 ) -> Result<Outcome, StageError> {
     let missing: Vec<PartRange> = ranges.iter().filter(|range| !found.contains_key(&range.index)).copied().collect();
-    let (mut decider, mut outcome) = (Decider::new(task.config), Outcome::default());
+    let (mut decider, mut outcome) = (Decider::new(&task.config), Outcome::default());
     let is_whole = !decider.is_sequential();
     let mut waiting = found;
     // Takes all batches that are complete and whose turn it is; says whether more are wanted.
@@ -79,7 +79,7 @@ pub(super) fn contest(
 /// Plays batches on all threads until the sink wants no more: the number of games. If all of them will be needed, their openings
 /// are found before the first game.
 pub(super) fn play_batches(
-    task: &GateTask<'_>,
+    task: &GateTask,
     avoided: &Avoided,
     (ranges, is_whole): (&[PartRange], bool),
     sink: &mut Sink<'_, BatchRows>,

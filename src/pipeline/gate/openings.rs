@@ -25,7 +25,7 @@ pub(super) struct Opening {
 /// The openings of a match in order, as far as they are found; each depends on those before it alone, so that a longer
 /// match begins with the same ones.
 pub(super) struct Openings<'a> {
-    task: GateTask<'a>,
+    task: &'a GateTask,
     /// Canonical and ascending.
     avoided: &'a [Position],
     seen: BTreeSet<Position>,
@@ -38,9 +38,9 @@ pub(super) struct Openings<'a> {
 }
 
 impl<'a> Openings<'a> {
-    pub(super) fn new(task: &GateTask<'a>, avoided: &'a [Position]) -> Self {
+    pub(super) fn new(task: &'a GateTask, avoided: &'a [Position]) -> Self {
         Self {
-            task: *task,
+            task,
             avoided,
             seen: BTreeSet::new(),
             counts: OpeningCounts::default(),
@@ -120,22 +120,20 @@ mod tests {
     use super::*;
     use crate::artifact::{Builtin, LoadedModel};
     use crate::pipeline::fixtures::{context, default_table};
-    use std::path::Path;
     use std::sync::atomic::AtomicBool;
 
     #[test]
     fn nothing_more_is_drawn_when_too_few_positions_are_balanced() {
         let config = default_table::<GateConfig>();
-        let model = &LoadedModel::builtin(Builtin::DiscCount);
+        let model = LoadedModel::builtin(Builtin::DiscCount);
         let task = GateTask {
-            config: &config,
+            config: config.clone(),
             seed: 1,
             generation: 1,
-            candidate: model,
+            candidate: model.clone(),
             baseline: model,
-            avoid: &[],
-            output: Path::new(""),
-            remake: false,
+            avoid: Vec::new(),
+            output: "".into(),
         };
         let never = AtomicBool::new(false);
         let context = context(&never);

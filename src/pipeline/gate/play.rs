@@ -14,8 +14,8 @@ pub(super) struct Players<'m> {
 }
 
 impl<'m> Players<'m> {
-    pub(super) fn new(task: &GateTask<'m>, stop: &'m AtomicBool) -> Self {
-        let config = task.config;
+    pub(super) fn new(task: &'m GateTask, stop: &'m AtomicBool) -> Self {
+        let config = &task.config;
         let player = |loaded: &'m LoadedModel, nodes| {
             let model = &loaded.model;
             let limits = Limits {
@@ -30,8 +30,8 @@ impl<'m> Players<'m> {
         let [candidate_nodes, baseline_nodes] = config.node_limits();
         Self {
             mode: config.mode,
-            candidate: player(task.candidate, candidate_nodes),
-            baseline: player(task.baseline, baseline_nodes),
+            candidate: player(&task.candidate, candidate_nodes),
+            baseline: player(&task.baseline, baseline_nodes),
         }
     }
 
@@ -82,7 +82,6 @@ mod tests {
     use crate::pipeline::keys::Checked;
     use crate::pipeline::selective::SelectiveConfig;
     use crate::random::{Stream, stream};
-    use std::path::Path;
 
     #[test]
     fn openings_are_judged_by_the_search_of_the_baseline() {
@@ -94,14 +93,13 @@ mod tests {
                 Limits { mpc, selective: selective(table.as_ref()), ..Limits::full_width(Depth(BALANCE_DEPTH)) };
             let changed = |config: &mut GateConfig| (config.mpc_level, config.selective) = (mpc, table.clone());
             let task = GateTask {
-                config: &default_table::<GateConfig>().with(changed).unwrap(),
+                config: default_table::<GateConfig>().with(changed).unwrap(),
                 seed: 1,
                 generation: 1,
-                candidate: &candidate,
-                baseline: &baseline,
-                avoid: &[],
-                output: Path::new(""),
-                remake: false,
+                candidate: candidate.clone(),
+                baseline: baseline.clone(),
+                avoid: Vec::new(),
+                output: "".into(),
             };
             let never = AtomicBool::new(false);
             let mut players = Players::new(&task, &never);

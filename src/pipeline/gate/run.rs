@@ -4,15 +4,14 @@ use super::batches::Batches;
 use super::contest::{BatchRows, Outcome, contest};
 use super::decider::Decider;
 use super::score::score;
-use super::task::{GateReport, GateTask};
+use super::task::{FACTS, GateReport, GateTask};
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::manifest::content_of;
 use crate::artifact::dataset::verdict::VerdictFormat;
-use crate::artifact::publish::{exists, remove_file};
+use crate::artifact::publish::remove_file;
 use crate::artifact::seal::write_sealed;
-use crate::artifact::{ArtifactError, Dataset, FolderLock, GATE_GAMES, GateGameRow, Part, PartRange, VerdictFile};
+use crate::artifact::{FolderLock, GATE_GAMES, Part, PartRange, VerdictFile};
 use crate::pipeline::parts::{PartKind, Parts};
-use crate::pipeline::stage::Stage;
 use crate::pipeline::{Context, StageError};
 use std::collections::BTreeMap;
 
@@ -22,12 +21,9 @@ use std::collections::BTreeMap;
 ///
 /// A bad setting, a candidate whose MPC statistics were not fitted to its weights, too few openings, or a system error;
 /// finished batches stay.
-pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, StageError> {
-    let parts = Batches::parts(&task)?;
-    if task.remake {
-        return remake(&parts, context);
-    }
-    let _lock = FolderLock::take(task.output)?;
+pub fn gate(task: &GateTask, context: Context<'_>) -> Result<GateReport, StageError> {
+    let parts = Batches::parts(task)?;
+    let _lock = FolderLock::take(&task.output)?;
     parts.sweep()?;
     if let Some(verdict) = parts.verdict()? {
         return Ok(GateReport { skipped: true, games_played: 0, verdict });
@@ -44,11 +40,11 @@ pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, Stag
         Ok(true)
     };
     let games = (task.config.games, played.values().map(|batch| batch.rows.len() as u64).sum());
-    let play = || contest(&task, &parts.kind.avoided, &ranges, played, &mut publish, context);
-    let outcome = context.observe(Stage::Gate.name(), games, Stage::Gate.facts().unit, play)?;
+    let play = || contest(task, &parts.kind.avoided, &ranges, played, &mut publish, context);
+    let outcome = context.observe(FACTS.name, games, FACTS.unit, play)?;
     // Machines that share a match play ahead of the look that decides it.
     for range in &ranges[outcome.batches..] {
-        remove_file(&part_path(task.output, &GATE_GAMES, range.index))?;
+        remove_file(&part_path(&task.output, &GATE_GAMES, range.index))?;
     }
     let entries: Vec<Part> = entries.into_values().take(outcome.batches).collect();
     let verdict = verdict_of(&parts, &outcome, &entries);
@@ -57,48 +53,10 @@ pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, Stag
     Ok(GateReport { skipped: false, games_played: outcome.games_played, verdict })
 }
 
-/// Plays a finished gate again: its verdict, if every game plays out the same again and leads to it.
-fn remake(parts: &Parts<'_, Batches<'_>>, context: Context<'_>) -> Result<GateReport, StageError> {
-    let task = &parts.kind.task;
-    let path = task.output.join("verdict.json");
-    if !exists(&path)? {
-        return Err(ArtifactError::Missing { path }.into());
-    }
-    let Some(verdict) = parts.verdict()? else {
-        let reason = "its verdict is on another number of games\ngive gate.games the value it had";
-        return Err(ArtifactError::conflict(&path, reason).into());
-    };
-    let dataset = Dataset::open_any(task.output)?;
-    let damaged = |range: &PartRange, reason: String| {
-        StageError::from(ArtifactError::damaged(&part_path(task.output, &GATE_GAMES, range.index), reason))
-    };
-    let mut compare = |range: &PartRange, again: BatchRows| {
-        if dataset.part_count() <= range.index {
-            return Err(damaged(range, "the manifest does not list it, and the verdict needs it".into()));
-        }
-        let rows: Vec<GateGameRow> = dataset.read(&GATE_GAMES, range.index, context.stop)?;
-        let stored = BatchRows { rows, openings: again.openings };
-        Batches::difference(range, &stored, &again).map_or(Ok(true), |(_, reason)| Err(damaged(range, reason)))
-    };
-    let play = || contest(task, &parts.kind.avoided, &parts.ranges(), BTreeMap::new(), &mut compare, context);
-    let outcome = context.observe(Stage::Gate.name(), (task.config.games, 0), Stage::Gate.facts().unit, play)?;
-    if outcome.batches != dataset.part_count() {
-        let reason = format!("{} parts are needed, it lists {}", outcome.batches, dataset.part_count());
-        return Err(ArtifactError::damaged(&task.output.join("manifest.json"), reason).into());
-    }
-    let again = verdict_of(parts, &outcome, &dataset.manifest().parts);
-    if (again.verdict, &again.score, &again.test) != (verdict.verdict, &verdict.score, &verdict.test)
-        || again.openings != verdict.openings
-    {
-        return Err(ArtifactError::damaged(&path, "the games do not lead to it").into());
-    }
-    Ok(GateReport { skipped: true, games_played: outcome.games_played, verdict })
-}
-
 /// The verdict that an outcome leads to, in a dataset of these parts.
 fn verdict_of(parts: &Parts<'_, Batches<'_>>, outcome: &Outcome, entries: &[Part]) -> VerdictFile {
     let Batches { task, step, avoided } = &parts.kind;
-    let mut decider = Decider::new(task.config);
+    let mut decider = Decider::new(&task.config);
     decider.look(&outcome.all.rows);
     VerdictFile {
         format: VerdictFormat::CURRENT,

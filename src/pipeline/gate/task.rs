@@ -1,15 +1,28 @@
 //! What a gate is asked to do, and what it reports.
 
-use crate::artifact::{LoadedModel, PARTS_MAX, VerdictFile};
+use crate::artifact::{DatasetKind, LoadedModel, PARTS_MAX, VerdictFile};
 use crate::engine::MpcLevel;
+use crate::pipeline::StageError;
 use crate::pipeline::keys::{Checked, ConfigTable, Key, KeyFault, Takes};
 use crate::pipeline::level::{self, LEVEL};
+use crate::pipeline::request::{Models, Request, RequestDataset, Role};
 use crate::pipeline::selective::SelectiveConfig;
+use crate::pipeline::stage::Facts;
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Rises when the same inputs would give other games or another verdict.
 pub const ALGORITHM: u32 = 5;
+
+/// What is known of the stage.
+pub const FACTS: Facts = Facts {
+    name: "gate",
+    config_table: GateConfig::NAME,
+    algorithm: ALGORITHM,
+    unit: "games",
+    dataset: Some((DatasetKind::Gate, "gate")),
+    registry_lock: None,
+};
 
 /// The pairs of a batch, which is one part: what a stopped gate loses at most, and how often a sequential test looks.
 ///
@@ -139,10 +152,10 @@ impl GateConfig {
 }
 
 /// One call of the stage.
-#[derive(Clone, Copy, Debug)]
-pub struct GateTask<'a, M = &'a LoadedModel> {
+#[derive(Clone, Debug)]
+pub struct GateTask<M = LoadedModel> {
     /// The `[gate]` table.
-    pub config: &'a Checked<GateConfig>,
+    pub config: Checked<GateConfig>,
     /// The run's seed.
     pub seed: u64,
     /// The generation, counted from 1.
@@ -152,11 +165,28 @@ pub struct GateTask<'a, M = &'a LoadedModel> {
     /// The model that it plays.
     pub baseline: M,
     /// Datasets whose positions must not be openings, in any order.
-    pub avoid: &'a [PathBuf],
+    pub avoid: Vec<RequestDataset>,
     /// The dataset folder of the games.
-    pub output: &'a Path,
-    /// Whether to play the games of a finished gate again and compare.
-    pub remake: bool,
+    pub output: PathBuf,
+}
+
+impl<M: Clone> GateTask<M> {
+    /// The task of a request.
+    ///
+    /// # Errors
+    ///
+    /// A bad setting, or no candidate, baseline or output.
+    pub fn new(request: &Request, models: &Models<M>) -> Result<Self, StageError> {
+        Ok(Self {
+            config: request.table()?,
+            seed: request.seed,
+            generation: request.generation,
+            candidate: models.get(Role::Candidate)?,
+            baseline: models.get(Role::Baseline)?,
+            avoid: request.datasets.clone(),
+            output: request.needed_output()?,
+        })
+    }
 }
 
 /// What the stage did.

@@ -1,10 +1,10 @@
 //! How games begin: by random plies, by every opening in turn, or from a book.
 
-use super::book::Book;
 use super::task::{GenerateConfig, OpeningChoice};
 use crate::artifact::GameRow;
 use crate::engine::{Game, Ply, Position};
 use crate::pipeline::StageError;
+use crate::pipeline::book::Book;
 use std::collections::HashSet;
 
 /// The openings that games take.
@@ -22,7 +22,7 @@ impl<'a> Openings<'a> {
             OpeningChoice::All { random_plies_min } => all_openings(random_plies_min),
             OpeningChoice::Book { .. } => {
                 let book = book.ok_or_else(|| StageError::Setting("generate.book has not been read".into()))?;
-                book.openings.clone()
+                book.openings.to_vec()
             }
         };
         Ok(Self::InTurn(openings))

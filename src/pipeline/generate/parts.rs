@@ -5,26 +5,26 @@ use super::play::{Player, SelfplayGame};
 use super::proof::GameProof;
 use super::recipe::{origin_of, recipe};
 use super::remake::difference;
-use super::task::GenerateTask;
+use super::task::{FACTS, GenerateTask};
 use crate::artifact::dataset::bounds::GAME_ROWS_MAX;
 use crate::artifact::dataset::recipe::check_footers;
 use crate::artifact::{
     ArtifactError, Dataset, Footer, GAMES, GameRow, POSITIONS, PartRange, PositionRow, Table, TableRow,
 };
 use crate::pipeline::parts::{PartFiles, PartKind, Parts, Sampling, Sink};
-use crate::pipeline::stage::Stage;
+use crate::pipeline::stage::Facts;
 use crate::pipeline::workers::make_items;
 use crate::pipeline::{Context, StageError};
 use arrow::array::RecordBatch;
 
 /// The parts of a task.
-pub(in crate::pipeline) fn selfplay_parts(task: GenerateTask<'_>) -> Parts<'_, GenerateTask<'_>> {
+pub(super) fn selfplay_parts(task: &GenerateTask) -> Parts<'_, &GenerateTask> {
     let (items, part_items) = (task.config.games, task.config.part_games);
-    Parts { kind: task, recipe: recipe(&task), folder: task.output, items, part_items }
+    Parts { kind: task, recipe: recipe(task), folder: &task.output, items, part_items }
 }
 
-impl PartKind for GenerateTask<'_> {
-    const STAGE: Stage = Stage::Generate;
+impl PartKind for &GenerateTask {
+    const FACTS: &'static Facts = &FACTS;
     /// Little work beside that of the shards.
     const SAMPLING: Sampling = Sampling { unit: "games", per: 100, min: 16, max: 256 };
 
@@ -53,9 +53,9 @@ impl PartKind for GenerateTask<'_> {
         sink: &mut Sink<'_, Vec<SelfplayGame>>,
         context: Context<'_>,
     ) -> Result<(), StageError> {
-        let openings = Openings::new(self.config, self.book)?;
-        let Self { config, seed, generation, model, .. } = *self;
-        let player = || Player::new(config, &openings, seed, generation, &model.model, context.stop);
+        let openings = Openings::new(&self.config, self.book.as_ref())?;
+        let GenerateTask { config, seed, generation, model, .. } = self;
+        let player = || Player::new(config, &openings, *seed, *generation, &model.model, context.stop);
         make_items(ranges, player, Player::play, sink, context)
     }
 

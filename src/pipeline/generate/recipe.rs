@@ -1,6 +1,6 @@
 //! What determines the games of a dataset, except their number.
 
-use super::task::{ALGORITHM, GenerateTask};
+use super::task::{ALGORITHM, FACTS, GenerateTask};
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::footer::setting_in;
 use crate::artifact::step::{settings_hash, table_settings};
@@ -8,33 +8,32 @@ use crate::artifact::{
     ArtifactError, ContentHash, Dataset, DatasetFormat, DatasetKind, KnownModel, POSITIONS, RULES, Recipe, Settings,
     Step, Table,
 };
-use crate::pipeline::stage::Stage;
 use serde_json::Value;
 
 /// The recipe of a task's games: the same settings play the same games.
-pub fn recipe<M: AsRef<KnownModel>>(task: &GenerateTask<'_, M>) -> Recipe {
+pub fn recipe<M: AsRef<KnownModel>>(task: &GenerateTask<M>) -> Recipe {
     let player = task.model.as_ref().content;
-    let origin = Stage::Generate.origin(&resolved_config(task), (task.seed, task.generation), &[("player", player)]);
+    let origin = FACTS.origin(&resolved_config(task), task.seed, task.generation, &[("player", player)]);
     let versions = (DatasetFormat::CURRENT, ALGORITHM);
     let settings = settings(versions, (task.seed, task.generation, Some(player)), &origin.config);
     Recipe::new(settings, origin)
 }
 
 /// The step that a task is, which its number of games belongs to.
-pub fn step<M: AsRef<KnownModel>>(task: &GenerateTask<'_, M>) -> Step {
+pub fn step<M: AsRef<KnownModel>>(task: &GenerateTask<M>) -> Step {
     let inputs = [
         ("seed", task.seed.to_string()),
         ("generation", task.generation.to_string()),
         ("model", task.model.as_ref().content.to_string()),
     ];
-    Stage::Generate.step(&resolved_config(task), &inputs)
+    FACTS.step(&resolved_config(task), &inputs)
 }
 
 /// The `[generate]` table, in which a book is known by its lines, wherever it lies.
-fn resolved_config<M>(task: &GenerateTask<'_, M>) -> Value {
-    let mut table = serde_json::to_value(task.config).expect("a config is plain data");
+fn resolved_config<M>(task: &GenerateTask<M>) -> Value {
+    let mut table = serde_json::to_value(&task.config).expect("a config is plain data");
     if let Some(book) = table.get_mut("book") {
-        *book = task.book.map_or_else(String::new, |book| book.content().to_string()).into();
+        *book = task.book.as_ref().map_or_else(String::new, |book| book.content().to_string()).into();
     }
     table
 }

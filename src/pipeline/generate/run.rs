@@ -14,9 +14,9 @@ use crate::pipeline::{Context, StageError};
 /// # Errors
 ///
 /// A bad setting, a folder that holds something else, a model that cannot search, or a system error; finished parts stay.
-pub fn generate(task: GenerateTask<'_>, context: Context<'_>) -> Result<GenerateReport, StageError> {
+pub fn generate(task: &GenerateTask, context: Context<'_>) -> Result<GenerateReport, StageError> {
     let parts = selfplay_parts(task);
-    let _lock = FolderLock::take(task.output)?;
+    let _lock = FolderLock::take(&task.output)?;
     parts.sweep()?;
     if let Some(manifest) = parts.finished()? {
         return Ok(report(&manifest, &PartsReport::skipped()));
@@ -32,13 +32,9 @@ pub fn generate(task: GenerateTask<'_>, context: Context<'_>) -> Result<Generate
 /// # Errors
 ///
 /// As [`generate`].
-pub fn play_until(
-    task: GenerateTask<'_>,
-    is_enough: impl Fn() -> bool,
-    context: Context<'_>,
-) -> Result<u64, StageError> {
-    let openings = Openings::new(task.config, task.book)?;
-    let mut player = Player::new(task.config, &openings, task.seed, task.generation, &task.model.model, context.stop);
+pub fn play_until(task: &GenerateTask, is_enough: impl Fn() -> bool, context: Context<'_>) -> Result<u64, StageError> {
+    let openings = Openings::new(&task.config, task.book.as_ref())?;
+    let mut player = Player::new(&task.config, &openings, task.seed, task.generation, &task.model.model, context.stop);
     make_until(task.config.games, |game| player.play(game), is_enough)
 }
 

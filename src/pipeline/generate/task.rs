@@ -1,16 +1,29 @@
 //! What self-play is asked to do, and what it reports.
 
-use super::book::Book;
-use crate::artifact::LoadedModel;
+use crate::artifact::{DatasetKind, LoadedModel};
 use crate::engine::MpcLevel;
+use crate::pipeline::StageError;
+use crate::pipeline::book::Book;
 use crate::pipeline::keys::{Checked, ConfigTable, Key, KeyFault, PART_ITEMS, Takes, check_parts};
 use crate::pipeline::level::{self, LEVEL};
+use crate::pipeline::request::{Models, Request, Role};
 use crate::pipeline::selective::SelectiveConfig;
+use crate::pipeline::stage::Facts;
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::path::PathBuf;
 
 /// Rises when the same config would give other games. Recipes have it, and training chooses the held-out games by them.
 pub const ALGORITHM: u32 = 3;
+
+/// What is known of the stage.
+pub const FACTS: Facts = Facts {
+    name: "generate",
+    config_table: GenerateConfig::NAME,
+    algorithm: ALGORITHM,
+    unit: "games",
+    dataset: Some((DatasetKind::Selfplay, "selfplay")),
+    registry_lock: None,
+};
 
 /// With more plies there are too many openings to take in turn.
 pub(super) const ALL_PLIES_MAX: u8 = 7;
@@ -104,12 +117,12 @@ impl OpeningChoice {
 /// One call of the stage.
 ///
 /// Its recipe needs only a model that is known, its games one that is loaded.
-#[derive(Clone, Copy, Debug)]
-pub struct GenerateTask<'a, M = &'a LoadedModel> {
+#[derive(Clone, Debug)]
+pub struct GenerateTask<M = LoadedModel> {
     /// The `[generate]` table.
-    pub config: &'a Checked<GenerateConfig>,
+    pub config: Checked<GenerateConfig>,
     /// The book that the openings name.
-    pub book: Option<&'a Book>,
+    pub book: Option<Book>,
     /// The run's seed.
     pub seed: u64,
     /// The generation, counted from 1.
@@ -117,7 +130,29 @@ pub struct GenerateTask<'a, M = &'a LoadedModel> {
     /// Who plays.
     pub model: M,
     /// The dataset folder.
-    pub output: &'a Path,
+    pub output: PathBuf,
+}
+
+impl<M: Clone> GenerateTask<M> {
+    /// The task of a request.
+    ///
+    /// # Errors
+    ///
+    /// A bad setting, a book that is not the one of the config, or no model or output.
+    pub fn new(request: &Request, models: &Models<M>) -> Result<Self, StageError> {
+        let config: Checked<GenerateConfig> = request.table()?;
+        if config.openings.book().is_some() != request.book.is_some() {
+            return Err(StageError::Setting("its book is not the one that its config asks for".to_owned()));
+        }
+        Ok(Self {
+            config,
+            book: request.book.clone(),
+            seed: request.seed,
+            generation: request.generation,
+            model: models.get(Role::Model)?,
+            output: request.needed_output()?,
+        })
+    }
 }
 
 /// What the stage did.

@@ -5,14 +5,13 @@
 
 use super::parts::{Learned, Part};
 use super::slots::SlotMap;
-use super::task::{Round, TrainConfig, TrainTask};
+use super::task::{FACTS, Round, TrainConfig, TrainTask};
 use crate::artifact::publish::{
     create_folder, entries_in, exists, publish_bytes, read_bounded, remove_file, remove_folder,
 };
 use crate::artifact::{ArtifactError, ContentHash, FieldHasher, FolderLock, Registry};
 use crate::engine::eval::pairs::FRACTION_BITS;
 use crate::engine::eval::pattern_set::COMPONENT_MAX;
-use crate::pipeline::stage::Stage;
 use std::path::{Path, PathBuf};
 
 /// Their folder in that of the registry, which trains one model at a time. Each step has a folder in it.
@@ -35,7 +34,7 @@ pub fn remove_published(registry: &Registry) -> Result<(), ArtifactError> {
     if left.is_empty() {
         return Ok(());
     }
-    let _lock = match FolderLock::take_named(registry.folder(), Stage::Train.lock()) {
+    let _lock = match FolderLock::take_named(registry.folder(), FACTS.lock()) {
         Err(ArtifactError::Busy { .. }) => return Ok(()),
         other => other?,
     };
@@ -58,9 +57,9 @@ pub(super) struct Checkpoint {
 
 impl Checkpoint {
     /// Those of a task with this step.
-    pub(super) fn new<M>(task: &TrainTask<'_, M>, step: ContentHash) -> Self {
+    pub(super) fn new<M>(task: &TrainTask<M>, step: ContentHash) -> Self {
         let folder = task.registry.folder().join(NAME).join(step.short());
-        Self { folder, step, config: (**task.config).clone(), first: 0 }
+        Self { folder, step, config: (*task.config).clone(), first: 0 }
     }
 
     /// The same checkpoints for parts that are numbered after others.
@@ -182,15 +181,16 @@ mod tests {
 
     /// Asks for something of the checkpoints of a training with two epochs.
     fn with_checkpoint<T>(folder: &Path, step: &[u8], ask: impl FnOnce(&Checkpoint) -> T) -> T {
-        let task: TrainTask<'_> = TrainTask {
-            config: &default_table::<TrainConfig>()
+        let task: TrainTask = TrainTask {
+            config: default_table::<TrainConfig>()
                 .with(|config| (config.epochs, config.fraction_bits, config.vectors.epochs) = (2, 0, 3))
                 .unwrap(),
             seed: 1,
+            generation: 1,
             features: Arc::new(parity()),
             datasets: Vec::new(),
             parent: None,
-            registry: &Registry::new(folder),
+            registry: Registry::new(folder),
             memory: 0,
         };
         ask(&Checkpoint::new(&task, ContentHash::of(step)))

@@ -28,7 +28,7 @@ const ROWS_BETWEEN_CHECKPOINTS: u64 = 4_000_000;
 
 /// A training at work.
 pub(super) struct Learner<'a> {
-    pub(super) task: &'a TrainTask<'a>,
+    pub(super) task: &'a TrainTask,
     pub(super) plan: &'a Plan,
     pub(super) map: &'a SlotMap<'a>,
     pub(super) initial: &'a Initial,
@@ -165,7 +165,7 @@ impl Learner<'_> {
 
     /// A part that continues what it has learned.
     fn lesson(&self, part: &Part, needed: &LearnedParts, learned: Learned) -> Lesson<'_> {
-        let (config, map, Learned { weights, visits, .. }) = (self.task.config, self.map, learned);
+        let (config, map, Learned { weights, visits, .. }) = (&self.task.config, self.map, learned);
         if part.round != Round::Vectors {
             return Lesson::Weights(Weights::new(config, map, weights, visits));
         }
@@ -233,7 +233,7 @@ impl Learner<'_> {
         lesson: &mut Lesson<'_>,
         frozen: Option<&SlotVectors>,
     ) -> Result<u64, StageError> {
-        let config = self.task.config;
+        let config = &self.task.config;
         let shuffle = config.shuffle.then_some(Shuffle { seed: self.task.seed, part: part.number, epoch });
         let order = Order::new(self.rows, &part.empties, shuffle);
         let check = || self.context.check();
@@ -291,7 +291,7 @@ impl Learner<'_> {
     /// The mean error of each epoch over the rows of all parts of the round of a part, before each row's update.
     fn losses(&self, part: Option<&Part>, learned: &LearnedParts) -> Vec<EpochLoss> {
         let Some(round) = part.map(|part| part.round) else { return Vec::new() };
-        let (config, parts) = (self.task.config, || self.plan.round(round));
+        let (config, parts) = (&self.task.config, || self.plan.round(round));
         // A millidisc has this many units of the errors.
         let units = if round == Round::Vectors { 1.0 } else { f64::from(1_u32 << config.fraction_bits) };
         let rows: u64 = parts().map(|part| self.rows.row_count(&part.empties)).sum();
@@ -360,12 +360,13 @@ mod tests {
     /// What a training by a kernel learns, beginning from a model or from nothing.
     fn learned(config: &Checked<TrainConfig>, features: &str, kernel: KernelChoice, begin: Option<Model>) -> Model {
         let task = TrainTask {
-            config,
+            config: config.clone(),
             seed: 1,
+            generation: 1,
             features: Arc::new(parse_features(features).unwrap()),
             datasets: Vec::new(),
             parent: None,
-            registry: &Registry::new(Path::new("")),
+            registry: Registry::new(Path::new("")),
             memory: u64::MAX,
         };
         let mut initial = Initial::new(&task).unwrap();

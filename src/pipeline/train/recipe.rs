@@ -1,25 +1,21 @@
 //! What a training is made from: its datasets, its step, and the weights with which it begins.
 
 use super::parts::phase_empties;
-use super::task::{Start, TrainTask};
+use super::task::{FACTS, Start, TrainTask};
 use crate::artifact::model::document::dataset_setting;
 use crate::artifact::model::version::pattern_set_hash;
 use crate::artifact::{ContentHash, Dataset, KnownModel, Model, Step};
 use crate::engine::{Evaluation, VectorShape};
 use crate::pipeline::StageError;
-use crate::pipeline::stage::Stage;
 use std::sync::Arc;
 
 /// Opens the datasets of a task.
 ///
 /// # Errors
 ///
-/// No dataset, or a missing or damaged one.
-pub fn open_datasets<M>(task: &TrainTask<'_, M>) -> Result<Vec<Dataset>, StageError> {
-    if task.datasets.is_empty() {
-        return Err(StageError::Setting("no dataset is named: add --dataset DIR".into()));
-    }
-    Ok(task.datasets.iter().map(|folder| Dataset::open(folder)).collect::<Result<_, _>>()?)
+/// A missing or damaged one.
+pub fn open_datasets<M>(task: &TrainTask<M>) -> Result<Vec<Dataset>, StageError> {
+    Ok(task.datasets.iter().map(|dataset| Dataset::open(&dataset.folder)).collect::<Result<_, _>>()?)
 }
 
 /// The contents of datasets.
@@ -28,7 +24,7 @@ pub fn contents(datasets: &[Dataset]) -> Vec<ContentHash> {
 }
 
 /// The step that a task is, with the contents of its datasets: the version that it makes names it.
-pub fn step<M: AsRef<KnownModel>>(task: &TrainTask<'_, M>, contents: &[ContentHash]) -> Step {
+pub fn step<M: AsRef<KnownModel>>(task: &TrainTask<M>, contents: &[ContentHash]) -> Step {
     let parent = task.parent.as_ref().map_or("none".to_owned(), |parent| parent.as_ref().content.to_string());
     let mut inputs = vec![
         ("seed", task.seed.to_string()),
@@ -36,7 +32,7 @@ pub fn step<M: AsRef<KnownModel>>(task: &TrainTask<'_, M>, contents: &[ContentHa
         ("parent", parent),
     ];
     inputs.extend(contents.iter().map(|content| ("dataset", content.to_string())));
-    let mut step = Stage::Train.step(task.config, &inputs);
+    let mut step = FACTS.step(&task.config, &inputs);
     let named = step.settings.iter_mut().filter(|(name, _)| name == "dataset");
     named.zip(1..).zip(contents).for_each(|((setting, number), content)| {
         *setting = dataset_setting(number, *content);
@@ -57,7 +53,7 @@ pub(super) struct Initial {
 /// # Errors
 ///
 /// A parent whose vectors have another shape.
-pub(super) fn continues_vectors(task: &TrainTask<'_>) -> Result<bool, StageError> {
+pub(super) fn continues_vectors(task: &TrainTask) -> Result<bool, StageError> {
     let Some(parent) = inherited(task) else { return Ok(false) };
     let (theirs, ours) = (parent.evaluation.set().vectors(), task.features.vectors());
     if theirs == ours || theirs.size == 0 {
@@ -76,8 +72,8 @@ pub(super) fn continues_vectors(task: &TrainTask<'_>) -> Result<bool, StageError
 }
 
 /// The parent, if its patterns are those to train.
-fn inherited<'a>(task: &TrainTask<'a>) -> Option<&'a Model> {
-    let parent = task.parent.map(|parent| &parent.model);
+fn inherited(task: &TrainTask) -> Option<&Model> {
+    let parent = task.parent.as_ref().map(|parent| &*parent.model);
     parent.filter(|parent| {
         task.config.start == Start::Parent && parent.evaluation.set().patterns() == task.features.patterns()
     })
@@ -89,7 +85,7 @@ impl Initial {
     /// # Errors
     ///
     /// A parent whose vectors have another shape.
-    pub(super) fn new(task: &TrainTask<'_>) -> Result<Self, StageError> {
+    pub(super) fn new(task: &TrainTask) -> Result<Self, StageError> {
         let (set, has_vectors) = (&task.features, continues_vectors(task)?);
         let Some(parent) = inherited(task) else {
             let evaluation = Evaluation::zero(Arc::clone(set));

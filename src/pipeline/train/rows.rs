@@ -120,8 +120,8 @@ fn weight(target: Score, scale: f64) -> u16 {
 }
 
 /// The error of a training without rows to learn.
-fn no_rows(task: &TrainTask<'_>, set: &TrainingSet) -> StageError {
-    let names: Vec<String> = task.datasets.iter().map(|folder| folder.display().to_string()).collect();
+fn no_rows(task: &TrainTask, set: &TrainingSet) -> StageError {
+    let names: Vec<String> = task.datasets.iter().map(|dataset| dataset.folder.display().to_string()).collect();
     let (min, max) = (task.config.empties_min, task.config.empties_max);
     let names = names.join(", ");
     if !set.validation.is_empty() {
@@ -153,9 +153,9 @@ fn no_rows(task: &TrainTask<'_>, set: &TrainingSet) -> StageError {
 /// # Errors
 ///
 /// Damage of any kind, no rows to learn, a full disk, or an interruption.
-pub fn read_rows(task: &TrainTask<'_>, datasets: &[Dataset], context: Context<'_>) -> Result<TrainingSet, StageError> {
+pub fn read_rows(task: &TrainTask, datasets: &[Dataset], context: Context<'_>) -> Result<TrainingSet, StageError> {
     let folder = task.registry.folder();
-    let shares = curve_shares(task.config);
+    let shares = curve_shares(&task.config);
     // All that is learned takes half of the memory.
     let whole = (task.memory / 4 * 2) as f64 / (1.0 + shares.iter().sum::<f64>());
     let rows_of = |share: f64| Blocks::new(folder.to_owned(), (whole * share) as u64);
@@ -175,7 +175,7 @@ pub fn read_rows(task: &TrainTask<'_>, datasets: &[Dataset], context: Context<'_
 ///
 /// As [`read_rows`].
 pub(super) fn read_some_rows(
-    task: &TrainTask<'_>,
+    task: &TrainTask,
     datasets: &[Dataset],
     kept: Vec<RangeInclusive<u8>>,
     context: Context<'_>,
@@ -189,7 +189,7 @@ pub(super) fn read_some_rows(
 /// Decodes the parts of datasets, several at a time, and adds their rows in order while the next are decoded.
 fn filled(
     mut set: TrainingSet,
-    task: &TrainTask<'_>,
+    task: &TrainTask,
     datasets: &[Dataset],
     context: Context<'_>,
 ) -> Result<TrainingSet, StageError> {
@@ -237,7 +237,7 @@ struct PartRows {
 }
 
 fn read_part(
-    task: &TrainTask<'_>,
+    task: &TrainTask,
     dataset: &Dataset,
     part: usize,
     comparison: Comparison,
@@ -258,8 +258,8 @@ fn read_part(
 }
 
 impl PartRows {
-    fn add_game(&mut self, task: &TrainTask<'_>, name: &[u8], game: &[(Position, PositionRow)]) {
-        let config = task.config;
+    fn add_game(&mut self, task: &TrainTask, name: &[u8], game: &[(Position, PositionRow)]) {
+        let config = &task.config;
         let held_out = belongs(task.seed, Stream::Validation, name, config.validation);
         let begin = self.training.len();
         for ((position, row), target) in game.iter().zip(targets(&config.target, game)) {

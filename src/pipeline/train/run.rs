@@ -8,12 +8,11 @@ use super::parts::Plan;
 use super::recipe::{Initial, contents, continues_vectors, open_datasets, step};
 use super::rows::{CURVE_SHARES, TrainingRow, TrainingSet, read_rows};
 use super::slots::SlotMap;
-use super::task::{CurvePoint, LabelErrors, TrainMetrics, TrainReport, TrainTask};
+use super::task::{CurvePoint, FACTS, LabelErrors, TrainMetrics, TrainReport, TrainTask};
 use crate::artifact::model::document::Origin;
 use crate::artifact::publish::temporary::sweep;
 use crate::artifact::{ArtifactError, ContentHash, Dataset, DatasetEntry, FolderLock, Model, ModelKind, POSITIONS};
 use crate::engine::EMPTIES_MAX;
-use crate::pipeline::stage::Stage;
 use crate::pipeline::{Context, StageError};
 
 /// Trains a new version, unless the registry holds it already.
@@ -21,16 +20,16 @@ use crate::pipeline::{Context, StageError};
 /// # Errors
 ///
 /// A bad setting, a missing or damaged dataset, no rows, or a system error.
-pub fn train(task: &TrainTask<'_>, context: Context<'_>) -> Result<TrainReport, StageError> {
+pub fn train(task: &TrainTask, context: Context<'_>) -> Result<TrainReport, StageError> {
     let datasets = open_datasets(task)?;
     let step = step(task, &contents(&datasets)).id;
     if let Some(made) = task.registry.made_by(step)? {
-        remove_published(task.registry)?;
+        remove_published(&task.registry)?;
         return TrainReport::skipped(made);
     }
     continues_vectors(task)?;
     context.check_budget()?;
-    let _lock = FolderLock::take_named(task.registry.folder(), Stage::Train.lock())?;
+    let _lock = FolderLock::take_named(task.registry.folder(), FACTS.lock())?;
     // Another training of this step may have ended between the look and the lock.
     if let Some(made) = task.registry.made_by(step)? {
         return TrainReport::skipped(made);
@@ -43,12 +42,12 @@ pub fn train(task: &TrainTask<'_>, context: Context<'_>) -> Result<TrainReport, 
     })?;
     let origin = Origin {
         kind: ModelKind::Draft,
-        stage: Stage::Train.name().into(),
+        stage: FACTS.name.into(),
         step,
-        algorithm: Stage::Train.facts().algorithm,
-        parent: task.parent.map(|parent| parent.as_reference()),
+        algorithm: FACTS.algorithm,
+        parent: task.parent.as_ref().map(|parent| parent.as_reference()),
         datasets: datasets.iter().map(dataset_entry).collect(),
-        config: serde_json::to_value(task.config).expect("a config is plain data"),
+        config: serde_json::to_value(&task.config).expect("a config is plain data"),
         metrics: serde_json::to_value(&metrics).expect("figures are plain data"),
     };
     context.check()?;
@@ -69,9 +68,9 @@ fn dataset_entry(dataset: &Dataset) -> DatasetEntry {
 }
 
 /// How much of a training that was stopped is done, if there is one: epochs of its parts, and how many there are.
-pub fn epochs_done<M>(task: &TrainTask<'_, M>, step: ContentHash) -> Result<Option<[u64; 2]>, ArtifactError> {
+pub fn epochs_done<M>(task: &TrainTask<M>, step: ContentHash) -> Result<Option<[u64; 2]>, ArtifactError> {
     let trainings = if task.config.learning_curve { 1 + CURVE_SHARES.len() } else { 1 };
-    let plan = Plan::new(&task.features, task.config);
+    let plan = Plan::new(&task.features, &task.config);
     let (checkpoint, map) = (Checkpoint::new(task, step), SlotMap::new(&task.features));
     let (mut done, mut all) = (0, 0);
     for number in 0..trainings as u32 {
@@ -89,20 +88,20 @@ pub fn epochs_done<M>(task: &TrainTask<'_, M>, step: ContentHash) -> Result<Opti
 /// # Errors
 ///
 /// [`StageError::Interrupted`], or threads that do not start.
-pub fn fit(task: &TrainTask<'_>, set: &TrainingSet, context: Context<'_>) -> Result<(Model, TrainMetrics), StageError> {
+pub fn fit(task: &TrainTask, set: &TrainingSet, context: Context<'_>) -> Result<(Model, TrainMetrics), StageError> {
     fit_from(task, set, None, context)
 }
 
 /// As [`fit`], resuming after what a checkpoint contains and keeping it up to date.
 fn fit_from(
-    task: &TrainTask<'_>,
+    task: &TrainTask,
     set: &TrainingSet,
     checkpoint: Option<&Checkpoint>,
     context: Context<'_>,
 ) -> Result<(Model, TrainMetrics), StageError> {
     let initial = Initial::new(task)?;
-    let (plan, map) = (Plan::new(&task.features, task.config), SlotMap::new(&task.features));
-    let baseline = task.parent.map_or(&initial.model.evaluation, |parent| &parent.model.evaluation);
+    let (plan, map) = (Plan::new(&task.features, &task.config), SlotMap::new(&task.features));
+    let baseline = task.parent.as_ref().map_or(&initial.model.evaluation, |parent| &parent.model.evaluation);
     let [before, ..] = judge(baseline, None, set, context)?.errors();
     let learner = |number: u32, rows| {
         let checkpoint = checkpoint.map(|checkpoint| checkpoint.after(number * plan.parts.len() as u32));
@@ -121,7 +120,7 @@ fn fit_from(
     };
     let visits: u64 = [&whole].into_iter().chain(&curve).map(|learner| learner.visits(&plan.parts)).sum();
     let ((model, [epochs, vector_epochs]), learning_curve) =
-        context.observe(Stage::Train.name(), (visits, 0), "rows", || {
+        context.observe(FACTS.name, (visits, 0), "rows", || {
             let learned = whole.run()?;
             let points: Result<Vec<CurvePoint>, StageError> = shares.iter().zip(&curve).map(point).collect();
             Ok::<_, StageError>((learned, points?))
@@ -151,11 +150,11 @@ fn fit_from(
 /// # Errors
 ///
 /// As [`fit`].
-pub fn learn(task: &TrainTask<'_>, set: &TrainingSet, context: Context<'_>) -> Result<u64, StageError> {
-    let (plan, map) = (Plan::new(&task.features, task.config), SlotMap::new(&task.features));
+pub fn learn(task: &TrainTask, set: &TrainingSet, context: Context<'_>) -> Result<u64, StageError> {
+    let (plan, map) = (Plan::new(&task.features, &task.config), SlotMap::new(&task.features));
     let (initial, rows) = (&Initial::new(task)?, &set.training);
     let learner = Learner { task, plan: &plan, map: &map, initial, rows, checkpoint: None, context };
     let visits = learner.visits(&plan.parts);
-    context.observe(Stage::Train.name(), (visits, 0), "rows", || learner.run())?;
+    context.observe(FACTS.name, (visits, 0), "rows", || learner.run())?;
     Ok(visits)
 }

@@ -7,34 +7,19 @@ use super::parts::{Learned, LearnedParts, Part, Plan};
 use super::recipe::{Initial, contents, open_datasets, step};
 use super::rows::read_some_rows;
 use super::slots::SlotMap;
-use super::task::{Round, TrainConfig, TrainTask};
+use super::task::{FACTS, Round, TrainConfig, TrainTask};
 use crate::artifact::publish::create_folder;
 use crate::artifact::publish::temporary::sweep;
-use crate::artifact::{ArtifactError, ContentHash, Dataset, POSITIONS};
+use crate::artifact::{ArtifactError, ContentHash, Dataset};
 use crate::engine::{EMPTIES_MAX, PatternSet};
 use crate::pipeline::parts::{MadeAgain, PartsProgress, PartsReport, Shards};
-use crate::pipeline::stage::Stage;
 use crate::pipeline::{Context, StageError};
 use crate::random::{Stream, number_below};
 use std::ops::Range;
 
-/// The parts of a training, round after round; once a round is finished, the parts of the next can be learned in any order. Those
-/// of a learning curve are not among them: [`train`](super::run::train) learns them.
-pub fn rounds(task: &TrainTask<'_>) -> Vec<Range<usize>> {
-    let parts = Plan::new(&task.features, task.config).parts;
-    let rounds = parts.chunk_by(|left, right| left.round == right.round);
-    rounds.map(|round| round[0].number as usize..round[0].number as usize + round.len()).collect()
-}
-
-/// How many parts of a training are wide, and how many parts it has.
-pub fn part_counts(task: &TrainTask<'_>) -> [usize; 2] {
-    let plan = Plan::new(&task.features, task.config);
-    [plan.round(Round::Wide).count(), plan.parts.len()]
-}
-
 /// A training whose parts any number of processes learn. Those of a round are wanted once the round before is there.
 pub struct TrainShards<'a> {
-    task: &'a TrainTask<'a>,
+    task: &'a TrainTask,
     datasets: Vec<Dataset>,
     step: ContentHash,
     plan: Plan,
@@ -98,10 +83,10 @@ impl<'a> TrainShards<'a> {
     /// # Errors
     ///
     /// No dataset, or a missing or damaged one.
-    pub fn new(task: &'a TrainTask<'a>) -> Result<Self, StageError> {
+    pub fn new(task: &'a TrainTask) -> Result<Self, StageError> {
         let datasets = open_datasets(task)?;
         let step = step(task, &contents(&datasets)).id;
-        let plan = Plan::new(&task.features, task.config);
+        let plan = Plan::new(&task.features, &task.config);
         let (map, checkpoint) = (SlotMap::new(&task.features), Checkpoint::new(task, step));
         Ok(Self { task, datasets, step, plan, map, checkpoint })
     }
@@ -202,7 +187,7 @@ impl<'a> TrainShards<'a> {
             let learner = Learner { task, plan, map, initial, rows: &set.training, checkpoint, context };
             let visits = learner.visits(parts.iter().copied());
             let learn = || learner.learn_parts(parts.to_vec(), needed);
-            Ok((visits, context.observe(Stage::Train.name(), (visits, 0), "rows", learn)?))
+            Ok((visits, context.observe(FACTS.name, (visits, 0), "rows", learn)?))
         })
     }
 
@@ -218,20 +203,22 @@ impl<'a> TrainShards<'a> {
     }
 }
 
-/// Row visits of each part, by number, as if every number of empty squares from 1 to 60 had equally many rows.
-pub fn part_weights(task: &TrainTask<'_>, datasets: &[Dataset]) -> Vec<u64> {
-    let rows = datasets.iter().map(|dataset| dataset.manifest().rows(POSITIONS.name)).sum();
-    visits_of_parts(&task.features, task.config, rows)
+/// About how often each part of a training on this number of rows visits one of them, as if every number of empty squares from 1 to
+/// 60 had equally many rows.
+pub fn visits_of_parts(features: &PatternSet, config: &TrainConfig, rows: u64) -> Vec<u64> {
+    visits_of_rounds(features, config, rows).concat()
 }
 
-/// About how often each part of a training on this number of rows visits one of them.
-pub fn visits_of_parts(features: &PatternSet, config: &TrainConfig, rows: u64) -> Vec<u64> {
-    let weight = |part: &Part| {
+/// The same, round after round: once the parts of a round are learned, those of the next can be learned in any order.
+pub fn visits_of_rounds(features: &PatternSet, config: &TrainConfig, rows: u64) -> Vec<Vec<u64>> {
+    let visits = |part: &Part| {
         let (least, most) = (config.empties_min.max(1), config.empties_max);
         let learned = part.empties.clone().filter(|empties| (least..=most).contains(empties)).count();
         let visits =
             u128::from(rows) * learned as u128 * u128::from(config.epochs_of(part.round)) / u128::from(EMPTIES_MAX);
         u64::try_from(visits).unwrap_or(u64::MAX)
     };
-    Plan::new(features, config).parts.iter().map(weight).collect()
+    let parts = Plan::new(features, config).parts;
+    let rounds = parts.chunk_by(|left, right| left.round == right.round);
+    rounds.map(|round| round.iter().map(visits).collect()).collect()
 }

@@ -2,11 +2,15 @@
 
 use crate::artifact::{ContentHash, FieldHasher};
 use crate::engine::Game;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Chosen openings, from which games continue.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<String>", into = "Vec<String>")]
 pub struct Book {
-    pub(super) openings: Vec<Game>,
+    /// The openings; copies share them.
+    pub openings: Arc<[Game]>,
     content: ContentHash,
 }
 
@@ -31,7 +35,7 @@ impl Book {
             hasher.field("opening", game.transcript().as_bytes());
             openings.push(game);
         }
-        Ok(Self { openings, content: hasher.finish() })
+        Ok(Self { openings: openings.into(), content: hasher.finish() })
     }
 
     /// Its lines, moves `f5d6c3…`.
@@ -42,5 +46,19 @@ impl Book {
     /// The hash of its lines in their order.
     pub const fn content(&self) -> ContentHash {
         self.content
+    }
+}
+
+impl TryFrom<Vec<String>> for Book {
+    type Error = String;
+
+    fn try_from(lines: Vec<String>) -> Result<Self, String> {
+        Self::new(&lines)
+    }
+}
+
+impl From<Book> for Vec<String> {
+    fn from(book: Book) -> Self {
+        book.lines()
     }
 }
