@@ -169,7 +169,7 @@ def main(arguments):
     write = "--write" in arguments
     renma, *names = [argument for argument in arguments if argument != "--write"]
     pages = [PROJECT / name for name in names] or sorted([*PROJECT.glob("README*.md"), *PROJECT.glob("docs/*.md")])
-    pages = [page for page in pages if page.name != "reference.md"]  # tests/command_line.rs tries its examples.
+    pages = [page for page in pages if page.name != "reference.md"]  # tests/commands/command_line.rs tries its examples.
     total, faults = [0, 0, 0], []
     with tempfile.TemporaryDirectory() as scratch:
         scratch = Path(scratch).resolve()

@@ -1,7 +1,7 @@
 //! Edax's `eval.dat`, read back by the rules of its reader: digits 0 for the side to move, 1 for the opponent, 2 for an empty
 //! square; of two mirrors the smaller has a place in the file; sums of 1/128 disc.
 
-use crate::es_cube::square_index;
+use crate::support::es_cube::square_index;
 use std::collections::BTreeSet;
 
 /// The squares of the first instance of each pattern, the most significant digit first.

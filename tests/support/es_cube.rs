@@ -1,7 +1,5 @@
 //! The 42 pattern instances of the source evaluator, square by square; its 43rd feature is the parity of the empties.
-#![allow(dead_code, reason = "no suite needs every helper")]
-#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(dead_code, reason = "no room needs every helper")]
 
 /// Pattern and squares, the most significant base-3 digit first.
 pub(crate) const INSTANCES: [(&str, &str); 42] = [

@@ -1,10 +1,8 @@
 //! Othello, pattern evaluation, search and random streams a second time, by their definitions: an array of squares,
 //! no bitboards, no tables, no cuts that need a proof. It shares no code with renma.
-#![allow(dead_code, reason = "no suite needs every helper")]
-#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(dead_code, reason = "no room needs every helper")]
 
-use crate::tables::Columns;
+use crate::support::tables::Columns;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use std::path::Path;

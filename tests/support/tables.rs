@@ -1,7 +1,5 @@
 //! Parquet files and JSON documents as anybody reads them: columns by name, numbers of whatever width.
-#![allow(dead_code, reason = "no suite needs every helper")]
-#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(dead_code, reason = "no room needs every helper")]
 
 use arrow::array::AsArray;
 use arrow::compute::cast;

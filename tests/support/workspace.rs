@@ -1,7 +1,5 @@
 //! A temporary folder with the shipped configs, and the renma program at work in it.
-#![allow(dead_code, reason = "no suite needs every helper")]
-#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(dead_code, reason = "no room needs every helper")]
 
 use renma::artifact::publish::publish_bytes;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -58,6 +56,17 @@ impl Workspace {
 
     pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
         publish_bytes(&self.path(name), content.as_ref()).unwrap();
+    }
+
+    /// Writes a program that is a script of `sh`.
+    ///
+    /// Another process writes it: what this one has open for writing, a child that another test starts has open too until its exec,
+    /// and the system runs no file that is open for writing.
+    pub(crate) fn program(&self, name: &str, script: &str) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let write = "printf '#!/bin/sh\\n%s\\n' \"$1\" >\"$0.$$\" && chmod 755 \"$0.$$\" && mv -f \"$0.$$\" \"$0\"";
+        assert!(Command::new("sh").args(["-c", write]).arg(&path).arg(script).status().unwrap().success(), "{name}");
     }
 
     /// Writes `configs/NAME.toml`: a shipped config with other values for some keys, named `table.key`.
@@ -137,13 +146,7 @@ pub(crate) fn pipeline(workspace: &Workspace, options: &str) -> Outcome {
 
 /// As [`pipeline`], with options for every call of the program.
 pub(crate) fn pipeline_with(workspace: &Workspace, options: &str, program_options: &str) -> Outcome {
-    loop {
-        let outcome: Outcome = pipeline_command(workspace, options, program_options).output().unwrap().into();
-        // Another test's child may hold the script open for writing between its fork and its exec.
-        if !outcome.stderr.contains("Text file busy") {
-            return outcome;
-        }
-    }
+    pipeline_command(workspace, options, program_options).output().unwrap().into()
 }
 
 /// As [`pipeline`], called from another folder.
@@ -188,12 +191,7 @@ pub(crate) fn pipeline_command(workspace: &Workspace, options: &str, program_opt
     let script = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("pipeline.sh")).unwrap();
     workspace.write("pipeline.sh", script);
     let program = env!("CARGO_BIN_EXE_renma");
-    let call = format!("#!/bin/sh\nexec {program} --progress none {program_options} \"$@\"\n");
-    workspace.write("target/release/renma", call);
-    for name in ["pipeline.sh", "target/release/renma"] {
-        use std::os::unix::fs::PermissionsExt;
-        std::fs::set_permissions(workspace.path(name), std::fs::Permissions::from_mode(0o755)).unwrap();
-    }
+    workspace.program("target/release/renma", &format!("exec {program} --progress none {program_options} \"$@\""));
     let mut command = Command::new("bash");
     command.arg(workspace.path("pipeline.sh")).args(options.split_whitespace()).stdin(Stdio::null());
     command.current_dir(workspace.root()).env("RENMA", workspace.path("target/release/renma"));

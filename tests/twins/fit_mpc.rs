@@ -2,9 +2,9 @@
 //! nodes are counted by renma's own search.
 
 use crate::mpc_line::{END, LEVELS, Line, Tails, covariance, rounded};
-use crate::plain::{Board, Evaluate, Evaluation, Game, Purpose, Stream, move_value, negamax, solve, unit_of};
-use crate::tables::{Columns, read_json, real, whole};
-use crate::workspace::Workspace;
+use crate::support::plain::{Board, Evaluate, Evaluation, Game, Purpose, Stream, move_value, negamax, solve, unit_of};
+use crate::support::tables::{Columns, read_json, real, whole};
+use crate::support::workspace::Workspace;
 use renma::artifact::LoadedModel;
 use renma::engine::{
     Depth, Limits, MpcEntry, MpcLevel, MpcTable, Opponent, Player, Position, SearchResult, Searcher, Square,

@@ -1,10 +1,10 @@
 //! Gates: openings drawn again, every move judged by a plain search, the score, the test and the verdict by definition.
 
-use crate::plain::{
+use crate::support::plain::{
     Board, Evaluate, Evaluation, Game, Purpose, Stream, move_value, negamax, square_weights, squares, value,
 };
-use crate::tables::{Columns, read_json, real, whole};
-use crate::workspace::Workspace;
+use crate::support::tables::{Columns, read_json, real, whole};
+use crate::support::workspace::Workspace;
 use renma::artifact::LoadedModel;
 use renma::engine::{Depth, Limits, MpcLevel, Opponent, Player, Position, Searcher};
 use serde_json::{Value, json};

@@ -1,10 +1,10 @@
 //! Self-play games, played again move by move.
 
-use crate::plain::{
+use crate::support::plain::{
     Board, Evaluate, Evaluation, Game, Purpose, Stream, disc_count, move_value, negamax, square_weights, squares, value,
 };
-use crate::tables::{Columns, read_json, real, whole};
-use crate::workspace::Workspace;
+use crate::support::tables::{Columns, read_json, real, whole};
+use crate::support::workspace::Workspace;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! A line of MPC statistics by the definitions: least squares in two passes, deviations, quantiles.
 
-use crate::tables::real;
+use crate::support::tables::real;
 use renma::engine::{Depth, MpcEntry, Score};
 use serde_json::Value;
 

@@ -1,8 +1,8 @@
 //! Promotions and rollbacks in any order, against a list of them.
 
-use crate::plain::{Purpose, Stream};
-use crate::tables::read_json;
-use crate::workspace::{ONE_PLY, Workspace};
+use crate::support::plain::{Purpose, Stream};
+use crate::support::tables::read_json;
+use crate::support::workspace::{ONE_PLY, Workspace};
 use serde_json::{Value, json};
 use std::path::Path;
 

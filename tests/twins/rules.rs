@@ -1,6 +1,6 @@
 //! Rules and full-width search, on positions of random games.
 
-use crate::plain::{Board, negamax, square_weights};
+use crate::support::plain::{Board, negamax, square_weights};
 use renma::artifact::ModelRef;
 use renma::engine::{Depth, KernelChoice, MpcLevel, MpcTable, Opponent, Player, Position, Searcher, Square};
 use renma::random::{Stream, stream};

@@ -1,8 +1,8 @@
 //! Training by the delta rule: weights, visits and errors from the rows of the datasets.
 
-use crate::plain::{Board, Evaluation, Patterns, PerFeature, Purpose, Stream, per_feature, unit_of};
-use crate::tables::{Columns, read_json, real, whole};
-use crate::workspace::{Workspace, check_same};
+use crate::support::plain::{Board, Evaluation, Patterns, PerFeature, Purpose, Stream, per_feature, unit_of};
+use crate::support::tables::{Columns, read_json, real, whole};
+use crate::support::workspace::{Workspace, check_same};
 use renma::pipeline::train::task::{Error, RangeError};
 use serde_json::Value;
 use std::collections::BTreeMap;

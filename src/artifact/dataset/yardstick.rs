@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// Why its rows can be read without errors: see `tests/yardstick.rs`.
+/// Why its rows can be read without errors: see `tests/stages/yardstick.rs`.
 const SOUND: &str = "the yardstick is sound";
 
 static MANIFEST: &[u8] = include_bytes!("../../../datasets/yardstick/manifest.json");

@@ -1,0 +1,18 @@
+//! Files: datasets, models and games of other programs, sound, damaged and lying.
+#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod archive;
+mod curate;
+mod datasets;
+mod exchange;
+mod faults;
+mod golden;
+mod hostile;
+mod sealed;
+mod trust;
+
+#[path = "../support"]
+mod support {
+    pub(crate) mod workspace;
+}
