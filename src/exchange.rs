@@ -2,7 +2,6 @@
 
 pub mod board_text;
 mod columns;
-pub mod csv;
 pub mod edax_eval;
 pub mod es_cube_eval;
 pub mod game_text;

@@ -98,7 +98,7 @@ def prepare(renma, scratch):
     program(programs / "cargo", '#!/bin/sh\n')
     program(programs / "python3", f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
     program(programs / "duckdb", f"#!{sys.executable}\nimport duckdb, sys\nassert sys.argv[1] == '-c'\n"
-            "duckdb.sql(sys.argv[2]).show(max_width=160)\n")
+            "result = duckdb.sql(sys.argv[2])\nif result is not None: result.show(max_width=160)\n")
     for name in ("smoke", "default"):
         run(scratch, base, f"./pipeline.sh --config configs/{name}.toml")
     return base

@@ -6,11 +6,12 @@
 ROOT (default: the project) holds datasets/ and perhaps models/. Nothing here shares code with renma: the readers and
 the hash are other people's, and Othello is written a second time. The snippets of docs/datasets.md run too, on the same
 datasets, and must print what the page says if datasets/sample is the only one; --write puts what they print into the page.
+So do its command lines that copy a dataset into other files, if RENMA in the environment names the program.
 --brief replays no games and compares no output, for a second run with other versions of the readers.
 Needs: pip install -r tests/readers-requirements.txt, or readers-oldest.txt for the oldest supported versions.
 """
 
-import contextlib, io, json, os, re, shutil, struct, sys, tempfile, traceback
+import contextlib, io, json, os, re, shlex, shutil, struct, subprocess, sys, tempfile, traceback
 from pathlib import Path
 
 import blake3, duckdb, pandas, polars, pyarrow, pyarrow.compute, pyarrow.dataset, pyarrow.parquet
@@ -453,6 +454,29 @@ def check_snippets(root, document, compare, write):
         document.write_text(page)
 
 
+def check_copies(root, document, renma):
+    """Run the command lines of the page that copy a dataset into other files and import them: the rows stay the same."""
+    block = re.compile(r'^(?: {4}duckdb -c "COPY .*\n)(?: {4}.*\n)*', re.MULTILINE)
+    lines = [shlex.split(line) for found in block.findall(document.read_text()) for line in found.splitlines()]
+    dataset = next((root / "datasets").glob("*/selfplay/*/manifest.json")).parent
+    with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
+        os.makedirs("datasets/default/selfplay")
+        os.symlink(dataset, "datasets/default/selfplay/generation=0001")
+        for line in lines:
+            with check(f"{document.name}: {shlex.join(line)}"):
+                if line[0] == "duckdb":
+                    duckdb.execute(line[2])
+                else:
+                    equal(line[0], "renma", "the program")
+                    subprocess.run([renma, *line[1:]], check=True, capture_output=True)
+        columns = [name for name in pyarrow.dataset.dataset(dataset / "positions").schema.names if name != "game_id"]
+        query = f"SELECT {', '.join(columns)} FROM '{{}}' ORDER BY game_id, ply"
+        expected = duckdb.execute(query.format(dataset / "positions/*.parquet")).fetchall()
+        for copy in ("from-csv.parquet", "datasets/own/imported/from-csv/positions/*.parquet"):
+            with check(f"{copy} has the {len(expected):,} rows of {dataset.relative_to(root)}"):
+                assert duckdb.execute(query.format(copy)).fetchall() == expected, "other rows"
+
+
 def main(arguments):
     write, brief = "--write" in arguments, "--brief" in arguments
     folders = [argument for argument in arguments if not argument.startswith("--")]
@@ -471,6 +495,8 @@ def main(arguments):
     is_sample = [path.name for path in (root / "datasets").iterdir() if path.is_dir()] == ["sample"]
     assert is_sample or not write, "the examples are those of datasets/sample"
     check_snippets(root, PROJECT / "docs/datasets.md", is_sample and not brief, write)
+    if renma := os.environ.get("RENMA"):
+        check_copies(root, PROJECT / "docs/datasets.md", renma)
     print(f"{counts['passed']} passed, {counts['failed']} failed")
     return counts["failed"] != 0
 

@@ -150,10 +150,10 @@ mod tests {
         for (kind, code) in
             [(io::ErrorKind::StorageFull, exit_code::TRY_AGAIN), (io::ErrorKind::Other, exit_code::OTHER)]
         {
-            let error = ArtifactError::Unsynced { path: "out.csv".into(), source: kind.into() };
+            let error = ArtifactError::Unsynced { path: "out.obf".into(), source: kind.into() };
             assert_eq!(error.exit_code(), code);
             assert!(
-                error.to_string().starts_with("out.csv is there and whole, but a loss of power may undo it"),
+                error.to_string().starts_with("out.obf is there and whole, but a loss of power may undo it"),
                 "{error}"
             );
             assert!(!error.to_string().contains("cannot write"), "{error}");

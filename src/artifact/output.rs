@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// A kind of file that renma writes, and how to recognize one.
 #[derive(Clone, Copy, Debug)]
 pub struct FileKind {
-    /// With its article: `a CSV file of positions`.
+    /// With its article: `an OBF file`.
     pub name: &'static str,
     /// Whether a regular file has this form.
     pub matches: fn(&Path) -> Result<bool, ArtifactError>,

@@ -4,7 +4,6 @@ use crate::artifact::dataset::manifest::part_name;
 use crate::artifact::publish::temporary::sweep_own;
 use crate::artifact::publish::{exists, parent, publish_bytes};
 use crate::artifact::{ArtifactError, Dataset, FileKind, POSITIONS, PendingFolder, PositionRow};
-use crate::exchange::csv::{CSV_FILE, csv_head, write_csv_rows};
 use crate::exchange::obf::{OBF_FILE, write_obf_row};
 use crate::exchange::parquet::{PARQUET_FILE, PARTITION_COLUMN, ParquetWriter, partition_file};
 use crate::pipeline::{Context, StageError};
@@ -18,8 +17,6 @@ pub const PARTITIONED_ROWS: usize = 1 << 21;
 /// Other programs' formats of positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum ExportFormat {
-    /// The columns of positions as text
-    Csv,
     /// One table with the columns of positions
     Parquet,
     /// One position per line, with the best move and its score in whole discs
@@ -37,7 +34,6 @@ impl ExportFormat {
     /// How a file of this format is recognized.
     pub const fn file_kind(self) -> FileKind {
         match self {
-            Self::Csv => CSV_FILE,
             Self::Parquet => PARQUET_FILE,
             Self::Obf => OBF_FILE,
         }
@@ -63,9 +59,6 @@ pub fn export(
     let mut write = |writer: &mut dyn Write| {
         let is_parquet = format == ExportFormat::Parquet;
         let mut table = is_parquet.then(|| ParquetWriter::new(manifest.kind, manifest.recipe)).transpose()?;
-        if format == ExportFormat::Csv {
-            writer.write_all(csv_head().as_bytes())?;
-        }
         for index in 0..dataset.part_count() {
             let read = context.check().and_then(|()| Ok(dataset.positions(index, context.stop)?));
             let rows = read.map_err(|error| {
@@ -75,7 +68,6 @@ pub fn export(
             let rows: Vec<PositionRow> = rows.into_iter().map(|(_, row)| row).collect();
             match &mut table {
                 Some(table) => table.write(&rows, writer)?,
-                None if format == ExportFormat::Csv => write_csv_rows(writer, &rows)?,
                 None => rows.iter().try_for_each(|row| write_obf_row(writer, row))?,
             }
             context.progress.advance(1);

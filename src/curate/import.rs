@@ -7,7 +7,6 @@ use crate::artifact::{
 };
 use crate::engine::{Depth, Limits, Searcher, Square};
 use crate::exchange::board_text::read_board_text;
-use crate::exchange::csv::read_csv;
 use crate::exchange::parquet::read_parquet;
 use crate::exchange::records::{Records, SIZE_MAX};
 use crate::exchange::transcripts::read_transcripts;
@@ -40,8 +39,6 @@ pub enum ImportFormat {
     Transcripts,
     /// Columns black, white, black_to_move, and score (millidiscs) or result (discs); other columns of positions are optional
     Parquet,
-    /// The same columns, named in the first line
-    Csv,
     /// One position per line: 64 characters, optionally the side to move, and its score in discs
     Text,
 }
@@ -110,7 +107,6 @@ pub fn import(
         ImportFormat::Wthor => read_wthor(task.input, bytes)?,
         ImportFormat::Transcripts => read_transcripts(bytes),
         ImportFormat::Parquet => read_parquet(task.input, bytes, task.labeler.is_none())?,
-        ImportFormat::Csv => read_csv(task.input, bytes, task.labeler.is_none())?,
         ImportFormat::Text => read_board_text(bytes),
     };
     let mut hasher = FieldHasher::new("recipe");

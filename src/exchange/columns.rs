@@ -40,10 +40,7 @@ pub(super) fn check_columns(has: impl Fn(&str) -> bool, label: bool) -> Result<(
 }
 
 /// A column and what is wrong with its value, or with the row as a whole if there is no column.
-pub(super) type BadValue = (Option<&'static str>, String);
-
-/// The number in a column of one row; `None` if there is no column or no value. Flags are 0 and 1, and every 64-bit number fits.
-pub(super) type Number = Result<Option<i128>, BadValue>;
+type BadValue = (Option<&'static str>, String);
 
 /// The integers or flags of a column, of any width: Arrow's casts would add 1.6 MB to the program.
 pub(super) fn numbers(column: &dyn Array) -> Vec<Option<i128>> {
@@ -54,12 +51,10 @@ pub(super) fn numbers(column: &dyn Array) -> Vec<Option<i128>> {
     )
 }
 
-/// What a record is called in its file, and its number, counted from 1.
-type RecordName = (&'static str, u64);
-
 /// One row of a file.
 pub(super) struct SourceRow {
-    name: RecordName,
+    /// Its number in the file, counted from 1.
+    record: u64,
     /// The `game_id` of the source.
     id: Option<i128>,
     /// `None` where the side to move has no move; or why there is none, with its place in the file.
@@ -67,27 +62,24 @@ pub(super) struct SourceRow {
 }
 
 impl SourceRow {
-    /// A row as its values say.
-    pub(super) fn new(name: RecordName, values: impl Fn(&'static str) -> Number) -> Self {
-        let bad = |(column, reason): BadValue| bad_record(name, column, &reason);
-        match values("game_id") {
-            Ok(id) => Self { name, id, position: position(&values).map_err(bad) },
-            Err(reason) => Self { name, id: None, position: Err(bad(reason)) },
-        }
+    /// A row as the numbers in its columns say; `None` if there is no column or no value. Flags are 0 and 1, and every 64-bit number fits.
+    pub(super) fn new(record: u64, values: impl Fn(&'static str) -> Option<i128>) -> Self {
+        let bad = |(column, reason): BadValue| bad_record(record, column, &reason);
+        Self { record, id: values("game_id"), position: position(&values).map_err(bad) }
     }
 
     /// A row that cannot be read.
-    pub(super) fn bad(name: RecordName, reason: &str) -> Self {
-        Self { name, id: None, position: Err(bad_record(name, None, reason)) }
+    pub(super) fn bad(record: u64, reason: &str) -> Self {
+        Self { record, id: None, position: Err(bad_record(record, None, reason)) }
     }
 }
 
-fn bad_record((kind, number): RecordName, column: Option<&str>, reason: &str) -> String {
+fn bad_record(record: u64, column: Option<&str>, reason: &str) -> String {
     let column = column.map(|name| format!(", column {name}")).unwrap_or_default();
-    format!("{kind} {number}{column}: {reason}")
+    format!("record {record}{column}: {reason}")
 }
 
-fn position(values: impl Fn(&'static str) -> Number) -> Result<Option<PositionRow>, BadValue> {
+fn position(values: impl Fn(&'static str) -> Option<i128>) -> Result<Option<PositionRow>, BadValue> {
     let colored = ColoredPosition::from_boards(
         Black(bitboard(&values, "black")?),
         White(bitboard(&values, "white")?),
@@ -110,7 +102,7 @@ fn position(values: impl Fn(&'static str) -> Number) -> Result<Option<PositionRo
         result: label(&values, "result")?,
         ..PositionRow::unlabeled(colored, Ply(ply))
     };
-    if let Some(empties) = values("empties")?.filter(|number| *number != i128::from(row.empties)) {
+    if let Some(empties) = values("empties").filter(|number| *number != i128::from(row.empties)) {
         return Err((Some("empties"), format!("it is {empties}, the board has {}", row.empties)));
     }
     row.check().map_err(|reason| (None, reason))?;
@@ -122,20 +114,22 @@ fn missing(name: &'static str) -> BadValue {
 }
 
 /// A bitboard; signed numbers stand for their bits.
-fn bitboard(values: impl Fn(&'static str) -> Number, name: &'static str) -> Result<u64, BadValue> {
-    let number = values(name)?.ok_or_else(|| missing(name))?;
+fn bitboard(values: impl Fn(&'static str) -> Option<i128>, name: &'static str) -> Result<u64, BadValue> {
+    let number = values(name).ok_or_else(|| missing(name))?;
     let bits = u64::try_from(number).or_else(|_| i64::try_from(number).map(i64::cast_unsigned));
     bits.map_err(|_| (Some(name), format!("{number} is out of range")))
 }
 
-fn label<T: TryFrom<i128>>(values: impl Fn(&'static str) -> Number, name: &'static str) -> Result<Option<T>, BadValue> {
-    let number = values(name)?;
+fn label<T: TryFrom<i128>>(
+    values: impl Fn(&'static str) -> Option<i128>,
+    name: &'static str,
+) -> Result<Option<T>, BadValue> {
     let in_range = |number| T::try_from(number).map_err(|_| (Some(name), format!("{number} is out of range")));
-    number.map(in_range).transpose()
+    values(name).map(in_range).transpose()
 }
 
-fn flag(values: impl Fn(&'static str) -> Number, name: &'static str) -> Result<Option<bool>, BadValue> {
-    match values(name)? {
+fn flag(values: impl Fn(&'static str) -> Option<i128>, name: &'static str) -> Result<Option<bool>, BadValue> {
+    match values(name) {
         None => Ok(None),
         Some(number @ 0..=1) => Ok(Some(number == 1)),
         Some(number) => Err((Some(name), format!("{number} is neither 0 nor 1"))),
@@ -151,14 +145,14 @@ pub(super) fn games(rows: impl Iterator<Item = SourceRow>) -> impl Iterator<Item
             return Some(vec![Err(repeated(first, id, last == Some(id)))]);
         }
         last = first.id;
-        let (mut found, mut game, mut names) = (Vec::new(), ImportedGame::default(), Vec::new());
+        let (mut found, mut game, mut records) = (Vec::new(), ImportedGame::default(), Vec::new());
         let (mut next, mut count) = (Some(first), 0);
         while let Some(row) = next {
             count += 1;
             match row.position {
                 Ok(Some(position)) => {
                     game.rows.push(position);
-                    names.push(row.name);
+                    records.push(row.record);
                 }
                 Ok(None) => {}
                 Err(bad) => found.push(Err(bad)),
@@ -167,7 +161,7 @@ pub(super) fn games(rows: impl Iterator<Item = SourceRow>) -> impl Iterator<Item
             next = rows.next_if(|row| may_continue && row.id == last);
         }
         match contradiction(&game.rows) {
-            Some((place, reason)) => found.push(Err(bad_record(names[place], None, &reason))),
+            Some((place, reason)) => found.push(Err(bad_record(records[place], None, &reason))),
             None if found.len() < count => found.push(Ok(game)),
             None => {}
         }
@@ -184,5 +178,5 @@ fn repeated(row: SourceRow, id: i128, is_neighbor: bool) -> String {
     } else {
         format!("game_id {id} occurs again after other games: sort the rows by game_id")
     };
-    row.position.err().unwrap_or_else(|| bad_record(row.name, Some("game_id"), &reason))
+    row.position.err().unwrap_or_else(|| bad_record(row.record, Some("game_id"), &reason))
 }

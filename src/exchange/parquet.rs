@@ -107,7 +107,7 @@ pub fn read_parquet(path: &Path, bytes: Vec<u8>, label: bool) -> Result<Records,
             Err(ArtifactError::Damaged { reason, .. }) => format!("the rest cannot be decoded: {reason}"),
             Err(error) => error.to_string(),
         };
-        Some(vec![SourceRow::bad(("record", first), &reason)])
+        Some(vec![SourceRow::bad(first, &reason)])
     };
     Ok(Records { total, notes, iter: Box::new(games(std::iter::from_fn(next).flatten())) })
 }
@@ -119,7 +119,7 @@ fn batch_rows(batch: &RecordBatch, first: u64) -> Vec<SourceRow> {
     let columns: BTreeMap<&str, Vec<_>> = names.zip(batch.columns().iter().map(|column| numbers(column))).collect();
     let number = |row: usize, name: &str| columns.get(name).and_then(|numbers| numbers[row]);
     let rows = (first..).zip(0..batch.num_rows());
-    rows.map(|(record, row)| SourceRow::new(("record", record), |name| Ok(number(row, name)))).collect()
+    rows.map(|(record, row)| SourceRow::new(record, |name| number(row, name))).collect()
 }
 
 /// A Parquet file of positions with equal `empties`, which is not among its columns: its folder names it. The rows ascend by

@@ -51,27 +51,15 @@ pub(super) fn lines(
     bytes: Vec<u8>,
     read: impl Fn(&str) -> Result<Option<ImportedGame>, (usize, String)> + 'static,
 ) -> Records {
-    let total = line_ends(&bytes);
-    let game = move |(number, text): Line| {
+    let total = bytes.iter().filter(|&&byte| byte == b'\n').count() as u64;
+    let game = move |(number, line): (u64, Vec<u8>)| {
+        let text = String::from_utf8(line);
+        let text = text.map_err(|error| (error.utf8_error().valid_up_to(), "it is not text".to_owned()));
         let bad = |(byte, reason): (usize, String)| format!("line {number}, byte {byte}: {reason}");
         text.and_then(|text| read(&text)).map_err(bad).transpose()
     };
-    Records { total, notes: Vec::new(), iter: Box::new(lines_of(bytes).filter_map(game)) }
-}
-
-/// A line of a text file: its number, counted from 1, and its text without the line end, or the first byte that is not text.
-pub(super) type Line = (u64, Result<String, (usize, String)>);
-
-/// The lines of a text file, read one by one.
-pub(super) fn lines_of(bytes: Vec<u8>) -> impl Iterator<Item = Line> {
-    let text =
-        |line| String::from_utf8(line).map_err(|error| (error.utf8_error().valid_up_to(), "it is not text".to_owned()));
-    (1..).zip(Cursor::new(bytes).split(b'\n').map_while(Result::ok).map(text))
-}
-
-/// How many line ends there are.
-pub(super) fn line_ends(bytes: &[u8]) -> u64 {
-    bytes.iter().filter(|&&byte| byte == b'\n').count() as u64
+    let lines = Cursor::new(bytes).split(b'\n').map_while(Result::ok);
+    Records { total, notes: Vec::new(), iter: Box::new((1..).zip(lines).filter_map(game)) }
 }
 
 /// A line without its comment and the blanks before the comment.

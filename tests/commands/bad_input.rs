@@ -605,10 +605,8 @@ fn rows_that_cannot_be_are_refused_even_if_their_hashes_fit() {
         let train = "train --config configs/tiny.toml --dataset data --models other";
         check(&workspace, train, 65, &["data/positions", "row"]);
         // The dataset is to blame, and not the file that was to be written.
-        for format in ["csv", "obf"] {
-            let export = format!("dataset export data --format {format} --output positions.txt");
-            check(&workspace, &export, 65, &["cannot trust data/positions/part-0000", "row"]);
-        }
+        let export = "dataset export data --format obf --output positions.obf";
+        check(&workspace, export, 65, &["cannot trust data/positions/part-0000", "row"]);
     }
 }
 

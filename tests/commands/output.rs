@@ -39,8 +39,7 @@ fn copy_of_run() -> Workspace {
 }
 
 /// Every command that writes a file which the user names, up to that name.
-const WRITERS: [&str; 6] = [
-    "dataset export data --format csv --output",
+const WRITERS: [&str; 5] = [
     "dataset export data --format obf --output",
     "model export --model registry/v0002 --format es-cube-eval --output",
     "model export --model registry/v0002 --format mpc-dat --output",
@@ -83,13 +82,13 @@ fn an_output_that_exists_is_kept_and_its_own_kind_is_overwritten_only_by_force()
         }
     }
     // A plan that is there already is not written again; another one takes --force.
-    let plan = WRITERS[5];
-    let before = symlink_metadata(workspace.path("out5")).unwrap().modified().unwrap();
-    workspace.done(&format!("{plan} out5"));
-    assert_eq!(symlink_metadata(workspace.path("out5")).unwrap().modified().unwrap(), before);
+    let plan = WRITERS[4];
+    let before = symlink_metadata(workspace.path("out4")).unwrap().modified().unwrap();
+    workspace.done(&format!("{plan} out4"));
+    assert_eq!(symlink_metadata(workspace.path("out4")).unwrap().modified().unwrap(), before);
     let other = plan.replace("--shards 1", "--shards 2");
-    check_refused(&workspace.run(&format!("{other} out5")), &other, &["out5", "it exists", "--force"]);
-    workspace.done(&format!("{other} out5 --force"));
+    check_refused(&workspace.run(&format!("{other} out4")), &other, &["out4", "it exists", "--force"]);
+    workspace.done(&format!("{other} out4 --force"));
 }
 
 #[test]
@@ -198,12 +197,12 @@ fn an_export_that_does_not_fit_blames_the_model_and_not_the_file() {
 #[test]
 fn a_reader_of_a_pipe_gets_the_rows_while_they_are_written() {
     let workspace = copy_of_run();
-    let arguments = ["dataset", "export", "data", "--format", "csv", "--output", "-"];
+    let arguments = ["dataset", "export", "data", "--format", "obf", "--output", "-"];
     let mut child = workspace.command(&arguments).stdout(Stdio::piped()).spawn().unwrap();
     let mut text = String::new();
     child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
     assert!(child.wait().unwrap().success());
-    assert_eq!((text.lines().count(), text.starts_with("game_id,ply,")), (5, true), "{text}");
+    assert_eq!((text.lines().count(), text.starts_with(BOARD)), (4, true), "{text}");
 }
 
 const CONFIG: &str = "--config configs/tiny.toml --models registry";
@@ -238,7 +237,7 @@ fn a_plan_that_is_refused_removes_nothing() {
     let workspace = copy_of_run();
     let other = workspace.config("other", "smoke", &[("generate.games", "2"), ("generate.label_depth", "2")]);
     let options = format!("--config {other} --models registry --model v0001 --shards 1 --output selfplay --replace");
-    workspace.done(&format!("{} plan.json", WRITERS[5]));
+    workspace.done(&format!("{} plan.json", WRITERS[4]));
     workspace.write("diary", "dear diary\n");
     let before = files(workspace.root());
     for (plan, words) in [

@@ -10,7 +10,7 @@ use renma::artifact::{
     PositionRow, Table, Verdict, VerdictFile,
 };
 use renma::curate::inspect::{Inspection, Summary, inspect};
-use renma::engine::{Position, Score};
+use renma::engine::{ColoredPosition, Ply, Position, Score};
 use renma::pipeline::Context;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,19 +44,32 @@ static RUN: LazyLock<Workspace> = LazyLock::new(|| {
     run.done(&format!("generate --config {} --output selfplay", run.config("selfplay", "smoke", &quick)));
     let config = run.config("played", "smoke", &[("generate.games", "4"), ("generate.part_games", "4")]);
     run.done(&format!("generate --config {config} --model registry-source/v0001 --output played"));
-    run.write("some.csv", SOME_LABELS);
-    run.done("dataset import some.csv --format csv --output some");
+    run.write_positions("some.parquet", &some_labels());
+    run.done("dataset import some.parquet --format parquet --output some");
     run
 });
 
 /// The first position with either side to move, once twice, and some labels.
-const SOME_LABELS: &str = "\
-black,white,black_to_move,score,static_score,result
-34628173824,68853694464,1,3900,-100,-6
-34628173824,68853694464,1,-4100,,4
-34628173824,68853694464,0,64000,1000,
-34628173824,68853694464,0,-64000,,-64
-";
+fn some_labels() -> [PositionRow; 4] {
+    let labels = [
+        (true, 3900, Some(-100), Some(-6)),
+        (true, -4100, None, Some(4)),
+        (false, 64_000, Some(1000), None),
+        (false, -64_000, None, Some(-64)),
+    ];
+    let mut game_id = 0;
+    labels.map(|(black_to_move, score, static_score, result)| {
+        game_id += 1;
+        PositionRow {
+            game_id,
+            black_to_move,
+            score: Some(Score(score)),
+            static_score: static_score.map(Score),
+            result,
+            ..PositionRow::unlabeled(ColoredPosition::START, Ply(0))
+        }
+    })
+}
 
 fn json(arguments: &str) -> Value {
     serde_json::from_str(&RUN.done(&format!("{arguments} --json"))).unwrap()

@@ -4,7 +4,7 @@ use crate::support::workspace::{Outcome, Workspace, all_paths, copy_folder};
 use renma::artifact::dataset::manifest::{content_of, part_name};
 use renma::artifact::dataset::verify::strangers;
 use renma::artifact::{
-    ContentHash, Dataset, DatasetFormat, DatasetKind, FileEntry, Manifest, NEVER, PARTS_MAX, Part, RULES,
+    ContentHash, Dataset, DatasetFormat, DatasetKind, FileEntry, Manifest, NEVER, PARTS_MAX, Part, PositionRow, RULES,
 };
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeMap;
@@ -136,7 +136,7 @@ fn names_that_are_not_text_are_printed_as_well_as_can_be() {
         ("dataset import lines.txt --format transcripts --output i@ --json".to_owned(), "i\u{fffd}"),
         ("dataset import lines.txt --format transcripts --output i@ --json".to_owned(), "\"skipped\":true"),
         ("dataset merge d@/selfplay/generation=0001 i@ --output m@ --json".to_owned(), "m\u{fffd}"),
-        ("dataset export m@ --format csv --output e@.csv --json".to_owned(), "e\u{fffd}.csv"),
+        ("dataset export m@ --format obf --output e@.obf --json".to_owned(), "e\u{fffd}.obf"),
         (format!("generate --plan p@.json --config {config} --shards 2 --output out --json"), "p\u{fffd}.json"),
         ("shard run p@.json 0 --json".to_owned(), "games_played"),
         (format!("train --config {config} --dataset d@/selfplay/generation=0001 --models r@ --json"), "v0001"),
@@ -203,21 +203,28 @@ fn repeated_datasets(workspace: &Workspace) -> String {
     workspace.done("dataset import data.parquet --format parquet --output again");
     workspace.done("dataset merge other data --output more-games");
     workspace.done("dataset merge data continued --output doubled");
-    workspace.write("mirrored.csv", mirrored(workspace, "data"));
-    workspace.done("dataset import mirrored.csv --format csv --output mirrored");
+    workspace.write_positions("mirrored.parquet", &mirrored(workspace, "data"));
+    workspace.done("dataset import mirrored.parquet --format parquet --output mirrored");
     config
 }
 
-/// The positions of a dataset as CSV, turned upside down and with the colors swapped.
-fn mirrored(workspace: &Workspace, dataset: &str) -> String {
+/// The positions of a dataset with score and result, turned upside down and with the colors swapped.
+fn mirrored(workspace: &Workspace, dataset: &str) -> Vec<PositionRow> {
     let dataset = Dataset::open(&workspace.path(dataset)).unwrap();
-    let mut text = "game_id,black,white,black_to_move,score,result\n".to_owned();
-    for row in (0..dataset.part_count()).flat_map(|part| dataset.rows(part, &NEVER).unwrap()) {
-        let (black, white) = (row.white.swap_bytes(), row.black.swap_bytes());
-        let (score, result) = (row.score.unwrap().0, row.result.unwrap());
-        text += &format!("{},{black},{white},{},{score},{result}\n", row.game_id, !row.black_to_move);
-    }
-    text
+    let rows = (0..dataset.part_count()).flat_map(|part| dataset.rows(part, &NEVER).unwrap());
+    let mirrored = rows.map(|row| PositionRow {
+        black: row.white.swap_bytes(),
+        white: row.black.swap_bytes(),
+        black_to_move: !row.black_to_move,
+        static_score: None,
+        depth: None,
+        exact: None,
+        best_move: None,
+        played_move: None,
+        random_move: None,
+        ..row
+    });
+    mirrored.collect()
 }
 
 #[test]

@@ -13,7 +13,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use renma::artifact::{Dataset, GameRow, NEVER, PositionRow};
 use renma::curate::export::export_partitions;
-use renma::engine::{Black, ColoredPosition, Game, Score, Squares, White};
+use renma::engine::{Black, ColoredPosition, Game, Ply, Score, Squares, White};
 use renma::pipeline::Context;
 use std::path::Path;
 use std::sync::Arc;
@@ -282,7 +282,7 @@ fn positions_by_empties_are_all_rows_in_order_with_a_page_index() {
     check_refused(&workspace, &format!("{export} new/by-empties"), 2, &["it exists", "name a new folder"]);
     check_refused(&workspace, &format!("{export} -"), 2, &["--partition writes a folder"]);
     check_refused(&workspace, &format!("{export} other --force"), 2, &["--force"]);
-    check_refused(&workspace, &format!("{export} other --format csv"), 2, &["--format"]);
+    check_refused(&workspace, &format!("{export} other --format obf"), 2, &["--format"]);
     let bytes = std::fs::read(workspace.path("imported/positions/part-00000.parquet")).unwrap();
     workspace.write("imported/positions/part-00000.parquet", [&bytes[..100], b"?", &bytes[101..]].concat());
     check_refused(&workspace, &format!("{export} other"), 65, &["part-00000.parquet"]);
@@ -440,9 +440,19 @@ fn anybodys_parquet_becomes_a_dataset() {
             ("score", Arc::new(Int64Array::from(vec![0, score]))),
         ]
     };
-    let empties = ("empties", Arc::new(Int16Array::from(vec![60, 5])) as ArrayRef);
+    let with = |name: &'static str, numbers: [Option<i16>; 2]| {
+        let mut columns = both(early.0, early.1, 0);
+        columns.retain(|column| column.0 != name);
+        columns.push((name, Arc::new(Int16Array::from(numbers.to_vec()))));
+        columns
+    };
     for (columns, words) in [
-        ([both(early.0, early.1, 0), vec![empties]].concat(), ["record 2", "empties", "60"]),
+        (with("empties", [Some(60), Some(5)]), ["record 2", "empties", "60"]),
+        (with("best_move", [Some(19), Some(0)]), ["record 2: ", "best_move 0", "not legal"]),
+        (with("best_move", [Some(19), Some(256)]), ["record 2, column best_move: ", "256", "range"]),
+        (with("exact", [Some(0), Some(2)]), ["record 2, column exact: ", "2 is neither", "0 nor 1"]),
+        (with("black_to_move", [Some(1), None]), ["record 2, column black_to_move: ", "missing", "bad.parquet"]),
+        (with("white", [Some(1), None]), ["record 2, column white: ", "missing", "bad.parquet"]),
         (both(1, 1, 0), ["record 2: ", "share a square", "bad.parquet"]),
         (both(early.0, early.1, 70_000), ["record 2: ", "score 70000", "beyond"]),
         (both(early.0, early.1, i64::MAX), ["record 2", "column score", "out of range"]),
@@ -517,24 +527,23 @@ fn rows_that_share_a_game_id_are_one_game_or_are_left_out() {
 fn a_game_whose_rows_contradict_each_other_is_left_out() {
     let workspace = Workspace::new();
     let played = played();
-    let row = |place: usize, result: &str| {
-        let (Black(black), White(white)) = played[place].boards();
-        format!("{black},{white},{},{result},{}\n", played[place].black_to_move, place)
+    let row = |game_id: u64, place: u8, result: i8| {
+        let unlabeled = PositionRow::unlabeled(played[usize::from(place)], Ply(place));
+        PositionRow { game_id, result: Some(result), ..unlabeled }
     };
-    let head = "black,white,black_to_move,result,ply,game_id\n";
     assert!(played[..4].iter().enumerate().all(|(place, colored)| colored.black_to_move == (place % 2 == 0)));
     for (rows, words) in [
         // Results are from the side to move.
-        ([(0, "4"), (1, "4")], ["record 2", "its game ended with -4 for black, and by an earlier row with +4"]),
-        ([(0, "4"), (2, "2")], ["record 2", "its game ended with +2 for black, and by an earlier row with +4"]),
-        ([(1, "-4"), (0, "4")], ["record 2", "60 empty squares at ply 0 cannot follow 59 empty squares at ply 1"]),
-        ([(1, "-4"), (1, "-4")], ["record 2", "59 empty squares at ply 1 cannot follow 59 empty squares at ply 1"]),
+        ([(0, 4), (1, 4)], ["record 2", "its game ended with -4 for black, and by an earlier row with +4"]),
+        ([(0, 4), (2, 2)], ["record 2", "its game ended with +2 for black, and by an earlier row with +4"]),
+        ([(1, -4), (0, 4)], ["record 2", "60 empty squares at ply 0 cannot follow 59 empty squares at ply 1"]),
+        ([(1, -4), (1, -4)], ["record 2", "59 empty squares at ply 1 cannot follow 59 empty squares at ply 1"]),
     ] {
-        let lines = rows.map(|(place, result)| row(place, result).replace('\n', ",1\n")).concat();
-        let sound = [(0, "4"), (1, "-4"), (3, "-4")].map(|(place, result)| row(place, result).replace('\n', ",2\n"));
-        workspace.write("rows.csv", format!("{head}{lines}{}", sound.concat()));
-        let import = "dataset import rows.csv --format csv --output out";
-        check_refused(&workspace, import, 65, &[words[1]]);
+        let contradicting = rows.map(|(place, result)| row(1, place, result));
+        let sound = [row(2, 0, 4), row(2, 1, -4), row(2, 3, -4)];
+        workspace.write_positions("rows.parquet", &[&contradicting[..], &sound].concat());
+        let import = "dataset import rows.parquet --format parquet --output out";
+        check_refused(&workspace, import, 65, &words);
         workspace.done(&format!("{import} --keep-going"));
         assert_eq!(self::rows(&workspace.path("out")).len(), 3, "{words:?}");
         workspace.done("dataset verify out");
@@ -558,23 +567,21 @@ fn exported_positions_come_back() {
     let workspace = Workspace::new();
     for name in datasets(&workspace) {
         let expected = rows(&workspace.path(name));
-        for format in ["csv", "parquet"] {
-            let (file, copy) = (format!("{name}.{format}"), format!("{name}-{format}"));
-            workspace.done(&format!("dataset export {name} --format {format} --output {file}"));
-            workspace.done(&format!("dataset import {file} --format {format} --output {copy}"));
-            assert!(rows(&workspace.path(&copy)) == expected, "{copy}");
-            workspace.done(&format!("dataset verify {copy}"));
-            let before = std::fs::read(workspace.path(&file)).unwrap();
-            let again = format!("dataset export {copy} --format {format} --output {file}");
-            check_refused(&workspace, &again, 2, &[&file, "--force"]);
-            workspace.done(&format!("{again} --force"));
-            // Parquet names the recipe of the dataset and says whether labels may be missing.
-            let same = std::fs::read(workspace.path(&file)).unwrap() == before;
-            assert_eq!(same, format == "csv", "{file}");
-        }
+        let (file, copy) = (format!("{name}.parquet"), format!("{name}-parquet"));
+        workspace.done(&format!("dataset export {name} --format parquet --output {file}"));
+        workspace.done(&format!("dataset import {file} --format parquet --output {copy}"));
+        assert!(rows(&workspace.path(&copy)) == expected, "{copy}");
+        workspace.done(&format!("dataset verify {copy}"));
+        let before = std::fs::read(workspace.path(&file)).unwrap();
+        let again = format!("dataset export {copy} --format parquet --output {file}");
+        check_refused(&workspace, &again, 2, &[&file, "--force"]);
+        workspace.done(&format!("{again} --force"));
+        // It names the recipe of the dataset and says whether labels may be missing.
+        assert!(std::fs::read(workspace.path(&file)).unwrap() != before, "{file}");
     }
-    check_refused(&workspace, "dataset export bare --format parquet --output bare.csv --force", 2, &["bare.csv"]);
-    check_refused(&workspace, "dataset export nowhere --format csv --output out.csv", 2, &["nowhere"]);
+    workspace.done("dataset export bare --format obf --output bare.obf");
+    check_refused(&workspace, "dataset export bare --format parquet --output bare.obf --force", 2, &["bare.obf"]);
+    check_refused(&workspace, "dataset export nowhere --format obf --output out.obf", 2, &["nowhere"]);
     let stdout = ["dataset", "export", "labeled", "--format", "parquet", "--output", "-"];
     let printed = workspace.command(&stdout).output().unwrap().stdout;
     workspace.done("dataset export labeled --format parquet --output labeled-again.parquet");
@@ -629,83 +636,20 @@ fn obf_keeps_scores_without_a_best_move() {
 }
 
 #[test]
-fn csv_is_read_by_the_names_of_its_columns() {
-    let workspace = Workspace::new();
-    let (Black(black), White(white)) = ColoredPosition::START.boards();
-    let (black, white) = (black.to_string(), white.to_string());
-    // Bit 63 makes a signed number negative.
-    let corner = (1_u64 << 63 | 1 << 61).cast_signed();
-    let edge = 1_u64 << 60 | 1 << 62;
-    workspace.write(
-        "good.csv",
-        format!(
-            "\u{feff}\"white\",black,result, black_to_move ,game_id\r\n{white},{black},-2,True,7\r\n\r\n\
-             {white},\"{black}\",,0,8\n{edge},{corner},64,true,18446744073709551615"
-        ),
-    );
-    workspace.done("dataset import good.csv --format csv --output good");
-    let found = rows(&workspace.path("good"));
-    assert_eq!(found.iter().map(|row| row.result).collect::<Vec<_>>(), [Some(-2), None, Some(64)]);
-    assert_eq!(found.iter().map(|row| row.game_id).collect::<Vec<_>>(), [0, 1, 2]);
-    assert_eq!(found.iter().map(|row| row.black_to_move).collect::<Vec<_>>(), [true, false, true]);
-    assert_eq!((found[2].black, found[2].white), (corner.cast_unsigned(), edge));
-    workspace.done("dataset verify good");
-    let import = "dataset import bad.csv --format csv --output out";
-    let head = "black,white,black_to_move,score,best_move,exact";
-    let good = format!("{black},{white},true,0,19,false");
-    for (text, words) in [
-        (
-            format!("black,white,black_to_mov,score\n{good}"),
-            ["line 1: ", "`black_to_mov`", "did you mean black_to_move?"],
-        ),
-        (format!("black,white,black_to_move,elo\n{good}"), ["line 1: ", "`elo`", "the columns are game_id, ply, "]),
-        (format!("black,white,white,score\n{good}"), ["line 1: ", "`white`", "twice"]),
-        ("black,white,score\n".to_owned(), ["line 1: ", "no column", "`black_to_move`"]),
-        ("black,white,black_to_move\n".to_owned(), ["line 1: ", "`score`", "--label-depth"]),
-        (String::new(), ["line 1: ", "unknown column", "``"]),
-        (format!("{head}\n{good}\n\n{black},{white},true"), ["line 4: ", "3 values", "6 columns"]),
-        (format!("{head}\n{good}\n{black},{white},true,0.5,,"), ["line 3, column score: ", "`0.5`", "an integer"]),
-        (format!("{head}\n{good}\n{black},{white},maybe,,,"), ["line 3, column black_to_move: ", "`maybe`", "true or"]),
-        (
-            format!("{head}\n{good}\n{black},{white},1,\u{1b}[2J,,"),
-            ["line 3, column score: ", "`\\u{1b}[2J`", "an integer"],
-        ),
-        (format!("black,white,\u{1b}[2J\n{good}"), ["line 1: ", "unknown column", "`\\u{1b}[2J`"]),
-        (format!("{head}\n{good}\n{black},{white},,,,"), ["line 3, column black_to_move: ", "missing", ""]),
-        (format!("{head}\n{good}\n{black},,true,,,"), ["line 3, column white: ", "missing", ""]),
-        (format!("{head}\n{good}\n{black},{white},true,,0,"), ["line 3: ", "best_move 0", "not legal"]),
-        (format!("{head}\n{good}\n{black},{white},true,,256,"), ["line 3, column best_move: ", "256", "range"]),
-        (format!("{head}\n{good}\n{black},{white},true,,19,2"), ["line 3, column exact: ", "2 is neither", ""]),
-        (format!("{head}\n{good}\n{black},{black},true,,,"), ["line 3: ", "share a square", ""]),
-    ] {
-        workspace.write("bad.csv", &text);
-        check_refused(&workspace, import, 65, &[words[0], words[1], words[2], "bad.csv"]);
-    }
-    workspace.write("bad.csv", [format!("{head}\n{good}\n").as_bytes(), b"\xff\n"].concat());
-    check_refused(&workspace, import, 65, &["bad.csv", "line 3: ", "not text"]);
-    let kept = workspace.done(&format!("{import} --keep-going --json"));
-    assert!(kept.contains("\"bad_records\":1,"), "{kept}");
-}
-
-#[test]
 fn positions_without_labels_can_be_labeled() {
     let workspace = Workspace::new();
     let (Black(black), White(white)) = ColoredPosition::START.boards();
-    workspace.write("boards.csv", format!("black,white,black_to_move\n{black},{white},1\n"));
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("black", Arc::new(UInt64Array::from(vec![black]))),
         ("white", Arc::new(UInt64Array::from(vec![white]))),
         ("black_to_move", Arc::new(BooleanArray::from(vec![true]))),
     ];
     write_parquet(&workspace, "boards.parquet", columns);
-    for format in ["csv", "parquet"] {
-        let import = format!("dataset import boards.{format} --format {format} --output {format}");
-        check_refused(&workspace, &import, 65, &["`score`", "--label-depth"]);
-        let report = workspace.done(&format!("{import} --label-depth 2 --model builtin:disc-count --json"));
-        assert!(report.contains("\"positions_labeled\":1,"), "{report}");
-    }
-    let found = rows(&workspace.path("csv"));
-    assert_eq!(found, rows(&workspace.path("parquet")));
+    let import = "dataset import boards.parquet --format parquet --output labeled";
+    check_refused(&workspace, import, 65, &["`score`", "--label-depth"]);
+    let report = workspace.done(&format!("{import} --label-depth 2 --model builtin:disc-count --json"));
+    assert!(report.contains("\"positions_labeled\":1,"), "{report}");
+    let found = rows(&workspace.path("labeled"));
     assert_eq!((found[0].depth, found[0].exact), (Some(2), Some(false)));
 }
 

@@ -19,7 +19,7 @@ use std::sync::{LazyLock, Mutex};
 use std::time::Instant;
 
 /// Every command that writes, on the folder that [`made`] makes; `COPY` is the program.
-const WRITERS: [(&str, &str); 27] = [
+const WRITERS: [(&str, &str); 26] = [
     ("init", "init new"),
     ("generate", "generate --config configs/tiny.toml --model builtin:square-weights --output data/new"),
     ("train", "train --config configs/tiny.toml --dataset datasets/tiny/selfplay/generation=0001 --models models/new"),
@@ -37,7 +37,6 @@ const WRITERS: [(&str, &str); 27] = [
     ("run-restart", "run --config configs/tiny.toml --restart 1 --set train.epochs=2"),
     ("report", "report --config configs/tiny.toml"),
     ("gc", "gc --config configs/tiny.toml --set run.keep_generations=1"),
-    ("export-csv", "dataset export datasets/tiny/selfplay/generation=0001 --format csv --force --output out.csv"),
     (
         "export-parquet",
         "dataset export datasets/tiny/selfplay/generation=0001 --format parquet --force --output out.parquet",

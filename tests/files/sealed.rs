@@ -298,7 +298,7 @@ fn no_text_of_a_parquet_file_is_a_command_to_a_terminal() {
     let resume = format!("generate --config configs/run.toml --model builtin:disc-count --output {games}");
     let of_games = |data: &str| {
         let commands =
-            ["verify", "verify --fast", "inspect", "merge --output merged", "export --format csv --output -"];
+            ["verify", "verify --fast", "inspect", "merge --output merged", "export --format obf --output -"];
         let mut readers = commands.map(|command| format!("dataset {command} {data}")).to_vec();
         readers.extend([train.clone(), resume.clone()]);
         readers
@@ -374,12 +374,6 @@ fn no_text_of_any_other_file_is_a_command_to_a_terminal() {
         check("lines.txt", line.as_bytes(), &["eval lines.txt", "solve lines.txt", "eval lines.txt --review"]);
         check("lines.txt", line.as_bytes(), &["dataset import lines.txt --format text --output lines"]);
         check("lines.txt", line.as_bytes(), &["dataset import lines.txt --format transcripts --output lines"]);
-        check("lines.txt", line.as_bytes(), &["dataset import lines.txt --format csv --output lines"]);
-    }
-    for row in
-        [format!("black,white,{PLANTED}\n1,2,3\n"), format!("black,white,black_to_move,score\n1,2,{PLANTED},4\n")]
-    {
-        check("rows.csv", row.as_bytes(), &["dataset import rows.csv --format csv --output rows"]);
     }
     for key in [
         format!("{toml} = 1\n"),

@@ -234,7 +234,7 @@ fn every_reader_refuses_a_part_whose_footer_contradicts_the_manifest() {
             if table.name == POSITIONS.name {
                 readers.push(format!("{gate} --avoid data --output match"));
                 readers.extend(
-                    ["inspect data", "export data --format csv --output -"].map(|command| format!("dataset {command}")),
+                    ["inspect data", "export data --format obf --output -"].map(|command| format!("dataset {command}")),
                 );
             }
             for reader in readers {

@@ -134,8 +134,8 @@ fn an_export_sweeps_what_a_killed_one_left_beside_it() {
     workspace.write("games.wtb", WTHOR);
     workspace.done("dataset import games.wtb --format wthor --output data");
     for arguments in [
-        "dataset export data --format csv --output out/positions.csv",
-        "dataset export data --format csv --output out/positions.csv --force",
+        "dataset export data --format obf --output out/positions.obf",
+        "dataset export data --format obf --output out/positions.obf --force",
         "dataset export data --partition empties --output out/by-empties",
     ] {
         let dead = ["out/.tmp-renma-dead01", "out/.tmp-renma-dead02.d/part"].map(|name| plant(&workspace, name));

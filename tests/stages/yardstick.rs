@@ -98,14 +98,17 @@ fn no_model_is_trained_on_it() {
     assert!(files(&workspace.path("models")).is_empty());
 }
 
-/// The yardstick as CSV, turned upside down and with the colors swapped.
-fn mirrored() -> String {
-    let mut text = "game_id,black,white,black_to_move,score\n".to_owned();
-    for row in rows() {
-        let (black, white, score) = (row.white.swap_bytes(), row.black.swap_bytes(), row.score.unwrap().0);
-        text += &format!("{},{black},{white},{},{score}\n", row.game_id, !row.black_to_move);
-    }
-    text
+/// The yardstick turned upside down and with the colors swapped.
+fn mirrored() -> Vec<PositionRow> {
+    let mirrored = rows().into_iter().map(|row| PositionRow {
+        black: row.white.swap_bytes(),
+        white: row.black.swap_bytes(),
+        black_to_move: !row.black_to_move,
+        depth: None,
+        exact: None,
+        ..row
+    });
+    mirrored.collect()
 }
 
 #[test]
@@ -113,8 +116,8 @@ fn its_positions_are_skipped_and_counted_in_any_dataset() {
     let workspace = Workspace::new();
     let config = workspace.config("run", "smoke", &[("train.target", "\"score\"")]);
     workspace.done(&format!("generate --config {config} --model builtin:disc-count --output games"));
-    workspace.write("mirrored.csv", mirrored());
-    workspace.done("dataset import mirrored.csv --format csv --output mirrored");
+    workspace.write_positions("mirrored.parquet", &mirrored());
+    workspace.done("dataset import mirrored.parquet --format parquet --output mirrored");
     let train = |datasets: &str, models: &str| {
         workspace.run(&format!("train --config {config} --models {models} --json --dataset {datasets}"))
     };

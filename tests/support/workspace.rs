@@ -1,7 +1,9 @@
 //! A temporary folder with the shipped configs, and the renma program at work in it.
 #![allow(dead_code, reason = "no room needs every helper")]
 
+use renma::artifact::dataset::positions::IMPORTED_POSITIONS;
 use renma::artifact::publish::publish_bytes;
+use renma::artifact::{Footer, PositionRow};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -67,6 +69,11 @@ impl Workspace {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         let write = "printf '#!/bin/sh\\n%s\\n' \"$1\" >\"$0.$$\" && chmod 755 \"$0.$$\" && mv -f \"$0.$$\" \"$0\"";
         assert!(Command::new("sh").args(["-c", write]).arg(&path).arg(script).status().unwrap().success(), "{name}");
+    }
+
+    /// Writes positions as a Parquet file of another program: its footer names no format.
+    pub(crate) fn write_positions(&self, name: &str, rows: &[PositionRow]) {
+        IMPORTED_POSITIONS.write_rows(&self.path(name), rows, &Footer::new()).unwrap();
     }
 
     /// Writes `configs/NAME.toml`: a shipped config with other values for some keys, named `table.key`.
