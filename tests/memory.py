@@ -18,8 +18,7 @@ LIMITS = {
     "shard run": 52,
     "shard finish": 60,
     "verify": 43,
-    "export, Parquet": 59,
-    "export, partitioned": 246,
+    "export": 37,
     "train": 359,
     "train, 64 MiB": 94,
     "fit-mpc": 76,
@@ -81,9 +80,7 @@ def measure_all(renma, times):
             measure("shard run", lambda: one() // 2, "shard", "run", plan, shard)
         measure("shard finish", lambda: rows_in(dataset), "shard", "finish", plan)
     measure("verify", one, "dataset", "verify", selfplay[0])
-    export = ["dataset", "export", selfplay[0], "--output"]
-    measure("export, Parquet", one, *export, "all.parquet", "--format", "parquet")
-    measure("export, partitioned", one, *export, "by-empties", "--partition", "empties")
+    measure("export", one, "dataset", "export", selfplay[0], "--format", "obf", "--output", "all.obf")
     lesson = ["--dataset", *selfplay]
     measure("train", window, "train", *config, *lesson)
     measure("train, 64 MiB", window, "train", *values, *lesson, "--models", "others", "--memory", "64MiB")

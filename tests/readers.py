@@ -457,22 +457,24 @@ def check_snippets(root, document, compare, write):
 def check_copies(root, document, renma):
     """Run the command lines of the page that copy a dataset into other files and import them: the rows stay the same."""
     block = re.compile(r'^(?: {4}duckdb -c "COPY .*\n)(?: {4}.*\n)*', re.MULTILINE)
-    lines = [shlex.split(line) for found in block.findall(document.read_text()) for line in found.splitlines()]
+    lines = [line.strip() for found in block.findall(document.read_text()) for line in found.splitlines()]
     dataset = next((root / "datasets").glob("*/selfplay/*/manifest.json")).parent
     with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
         os.makedirs("datasets/default/selfplay")
         os.symlink(dataset, "datasets/default/selfplay/generation=0001")
         for line in lines:
-            with check(f"{document.name}: {shlex.join(line)}"):
-                if line[0] == "duckdb":
-                    duckdb.execute(line[2])
+            with check(f"{document.name}: {line}"):
+                program, *arguments = shlex.split(line)
+                if program == "duckdb":
+                    duckdb.execute(arguments[1])
                 else:
-                    equal(line[0], "renma", "the program")
-                    subprocess.run([renma, *line[1:]], check=True, capture_output=True)
+                    equal(program, "renma", "the program")
+                    subprocess.run([renma, *arguments], check=True, capture_output=True)
         columns = [name for name in pyarrow.dataset.dataset(dataset / "positions").schema.names if name != "game_id"]
         query = f"SELECT {', '.join(columns)} FROM '{{}}' ORDER BY game_id, ply"
         expected = duckdb.execute(query.format(dataset / "positions/*.parquet")).fetchall()
-        for copy in ("from-csv.parquet", "datasets/own/imported/from-csv/positions/*.parquet"):
+        imported = "datasets/own/imported/from-csv/positions/*.parquet"
+        for copy in ("positions.parquet", "from-csv.parquet", imported, "by-empties/*/*.parquet"):
             with check(f"{copy} has the {len(expected):,} rows of {dataset.relative_to(root)}"):
                 assert duckdb.execute(query.format(copy)).fetchall() == expected, "other rows"
 

@@ -24,7 +24,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPrope
 use row::TableRow;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -239,13 +239,8 @@ impl Table {
         Ok((entry, bytes))
     }
 
-    /// Encodes batches of rows with the layout of this table.
-    pub fn writer<W: Write + Send>(&self, output: W, footer: &Footer) -> parquet::errors::Result<ArrowWriter<W>> {
-        ArrowWriter::try_new(output, self.schema(), Some(self.properties(footer).build()))
-    }
-
     /// How parts of this table are encoded.
-    pub fn properties(&self, footer: &Footer) -> WriterPropertiesBuilder {
+    pub(super) fn properties(&self, footer: &Footer) -> WriterPropertiesBuilder {
         let pairs = footer.iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone())).collect();
         let mut properties = WriterProperties::builder()
             .set_created_by(CREATED_BY.to_owned())

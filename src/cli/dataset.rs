@@ -6,12 +6,11 @@ mod verify;
 use super::arguments::OutputArguments;
 use super::arguments::dataset::{DatasetCommand, ExportArguments, ImportArguments};
 use super::arguments::run::named_registry;
-use super::command_errors::UsageError;
-use super::output::{Output, counted, is_stdout, output_name, say, thousands};
+use super::output::{Output, counted, output_name, say, thousands};
 use super::session::{Session, Stopwatch, choose_model};
 use crate::artifact::{Dataset, GAMES, POSITIONS};
 use crate::curate::card::{CARD_FILE, card};
-use crate::curate::export::{PARTITIONED_ROWS, Partition, export, export_partitions};
+use crate::curate::export::export;
 use crate::curate::import::{ImportReport, ImportTask, Labeler, import};
 use crate::curate::inspect::inspect;
 use crate::curate::merge::merge;
@@ -84,21 +83,13 @@ fn describe_import(output: &Path, report: &ImportReport, seconds: f64) {
     }
 }
 
-/// Writes the positions of a dataset to a file or to folders, or a card that describes it.
+/// Writes the positions of a dataset to a file, or a card that describes it.
 fn run_export(session: &Session, arguments: &ExportArguments) -> anyhow::Result<()> {
     let ExportArguments { dataset: folder, format, output: OutputArguments { output: path, force }, .. } = arguments;
     let open = |kind| Output::open(session.json, path, kind, *force);
     let name = output_name(path);
-    let (what, result) = match (*format, arguments.partition) {
-        (_, Some(Partition::Empties)) => {
-            if is_stdout(path) {
-                return Err(UsageError("--partition writes a folder: name one, not -".to_owned()).into());
-            }
-            let dataset = Dataset::open(folder)?;
-            let positions = export_partitions(&dataset, path, PARTITIONED_ROWS, session.context())?;
-            (counted(positions, "position"), json!({"output": name.to_string_lossy(), "positions": positions}))
-        }
-        (Some(format), None) => {
+    let (what, result) = match *format {
+        Some(format) => {
             let dataset = Dataset::open(folder)?;
             let output = open(format.file_kind())?;
             let Some(positions) = export(&dataset, format, session.context(), |write| output.write(write))? else {
@@ -107,7 +98,7 @@ fn run_export(session: &Session, arguments: &ExportArguments) -> anyhow::Result<
             let result = json!({"output": name.to_string_lossy(), "positions": positions});
             (counted(positions, "position"), result)
         }
-        (None, None) => {
+        None => {
             let card = card(Dataset::open_any(folder)?.manifest());
             if !open(CARD_FILE)?.write(|writer| writer.write_all(card.as_bytes()))? {
                 return Ok(());

@@ -63,7 +63,7 @@ impl Output {
     }
 }
 
-pub(super) fn is_stdout(path: &Path) -> bool {
+fn is_stdout(path: &Path) -> bool {
     ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
 }
 

@@ -1,48 +1,23 @@
-//! Positions in Parquet files: read with the columns of `positions` (docs/datasets.md) by name, whatever integers they are
-//! stored as, and written as one table.
+//! Positions in Parquet files: the columns of `positions` (docs/datasets.md) by name, whatever integers they are stored as.
 
 use super::columns::{SourceRow, check_columns, games, is_column, numbers};
 use super::records::Records;
-use crate::artifact::dataset::footer::{base_footer, format_footer};
+use crate::artifact::dataset::footer::format_footer;
 use crate::artifact::guarded::guarded;
 use crate::artifact::line::visible;
 use crate::artifact::pages;
 use crate::artifact::table::footer_of;
-use crate::artifact::{
-    ArtifactError, ContentHash, DatasetFormat, DatasetKind, FileKind, POSITIONS, PositionRow, Table, TableRow,
-};
+use crate::artifact::{ArtifactError, DatasetFormat};
 use arrow::array::RecordBatch;
 use arrow::datatypes::DataType;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use parquet::arrow::{ArrowWriter, ProjectionMask};
-use parquet::file::metadata::SortingColumn;
-use parquet::file::properties::EnabledStatistics;
+use parquet::arrow::ProjectionMask;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Write};
 use std::path::Path;
 
 const BATCH_ROWS: usize = 1 << 13;
 
 /// With less than a bit for each, rows can only be copies: 2^26 of them fit in a megabyte and take minutes to import.
 const ROWS_PER_BYTE_MAX: u64 = 8;
-
-/// The column of `positions` that folders of [`partition_file`]s are named after.
-pub const PARTITION_COLUMN: &str = "empties";
-
-/// A Parquet file with the columns of `positions`.
-pub const PARQUET_FILE: FileKind = FileKind {
-    name: "a Parquet file of positions",
-    matches: |path| {
-        let file = File::open(path).map_err(|source| ArtifactError::io("read", path, source))?;
-        let builder = match guarded(path, 0, || ParquetRecordBatchReaderBuilder::try_new(file)) {
-            Err(ArtifactError::Damaged { .. }) => return Ok(false),
-            other => other?,
-        };
-        let names = builder.schema().fields().iter().map(|field| field.name().as_str());
-        Ok(names.eq(POSITIONS.columns.iter().map(|column| column.name)))
-    },
-};
 
 /// Reads the positions in the bytes of a file; `label` says whether they need a score or a result.
 ///
@@ -120,61 +95,4 @@ fn batch_rows(batch: &RecordBatch, first: u64) -> Vec<SourceRow> {
     let number = |row: usize, name: &str| columns.get(name).and_then(|numbers| numbers[row]);
     let rows = (first..).zip(0..batch.num_rows());
     rows.map(|(record, row)| SourceRow::new(record, |name| number(row, name))).collect()
-}
-
-/// A Parquet file of positions with equal `empties`, which is not among its columns: its folder names it. The rows ascend by
-/// game, and each page states its least and greatest values.
-///
-/// # Errors
-///
-/// None that is expected.
-pub fn partition_file(kind: DatasetKind, recipe: ContentHash, rows: &[PositionRow]) -> io::Result<Vec<u8>> {
-    let table = kind.table(&POSITIONS);
-    let names: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
-    let kept: Vec<usize> = (0..names.len()).filter(|&index| names[index] != PARTITION_COLUMN).collect();
-    let game_column = kept.iter().position(|&index| names[index] == "game_id").expect("positions have games");
-    let sorting = SortingColumn { column_idx: game_column as i32, descending: false, nulls_first: false };
-    let properties = table
-        .properties(&base_footer(DatasetFormat::CURRENT, recipe))
-        .set_statistics_enabled(EnabledStatistics::Page)
-        .set_sorting_columns(Some(vec![sorting]));
-    let write = || {
-        let batch = table.batch(PositionRow::to_columns(rows)).project(&kept)?;
-        let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties.build()))?;
-        writer.write(&batch)?;
-        writer.into_inner()
-    };
-    write().map_err(io::Error::other)
-}
-
-/// Writes positions as one Parquet file, to anything that bytes can be written to.
-#[derive(Debug)]
-pub struct ParquetWriter {
-    table: &'static Table,
-    /// Collects bytes until they are handed on.
-    writer: ArrowWriter<Vec<u8>>,
-}
-
-impl ParquetWriter {
-    /// A file with the rows of a dataset of this kind and recipe.
-    ///
-    /// # Errors
-    ///
-    /// None that is expected.
-    pub fn new(kind: DatasetKind, recipe: ContentHash) -> io::Result<Self> {
-        let table = kind.table(&POSITIONS);
-        let writer = table.writer(Vec::new(), &base_footer(DatasetFormat::CURRENT, recipe));
-        Ok(Self { table, writer: writer.map_err(io::Error::other)? })
-    }
-
-    /// Adds rows; what is encoded of them goes to `output`.
-    pub fn write(&mut self, rows: &[PositionRow], output: &mut (impl Write + ?Sized)) -> io::Result<()> {
-        self.writer.write(&self.table.batch(PositionRow::to_columns(rows))).map_err(io::Error::other)?;
-        output.write_all(&std::mem::take(self.writer.inner_mut()))
-    }
-
-    /// Ends the file.
-    pub fn finish(self, output: &mut (impl Write + ?Sized)) -> io::Result<()> {
-        output.write_all(&self.writer.into_inner().map_err(io::Error::other)?)
-    }
 }

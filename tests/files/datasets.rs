@@ -199,7 +199,7 @@ fn repeated_datasets(workspace: &Workspace) -> String {
         workspace.done(&format!("generate --config configs/{name}.toml --model builtin:disc-count {options}"));
     }
     copy_folder(&workspace.path("data"), &workspace.path("copy"));
-    workspace.done("dataset export data --format parquet --output data.parquet");
+    workspace.write_positions("data.parquet", &positions(workspace, "data"));
     workspace.done("dataset import data.parquet --format parquet --output again");
     workspace.done("dataset merge other data --output more-games");
     workspace.done("dataset merge data continued --output doubled");
@@ -208,11 +208,14 @@ fn repeated_datasets(workspace: &Workspace) -> String {
     config
 }
 
+fn positions(workspace: &Workspace, dataset: &str) -> Vec<PositionRow> {
+    let dataset = Dataset::open(&workspace.path(dataset)).unwrap();
+    (0..dataset.part_count()).flat_map(|part| dataset.rows(part, &NEVER).unwrap()).collect()
+}
+
 /// The positions of a dataset with score and result, turned upside down and with the colors swapped.
 fn mirrored(workspace: &Workspace, dataset: &str) -> Vec<PositionRow> {
-    let dataset = Dataset::open(&workspace.path(dataset)).unwrap();
-    let rows = (0..dataset.part_count()).flat_map(|part| dataset.rows(part, &NEVER).unwrap());
-    let mirrored = rows.map(|row| PositionRow {
+    let mirrored = positions(workspace, dataset).into_iter().map(|row| PositionRow {
         black: row.white.swap_bytes(),
         white: row.black.swap_bytes(),
         black_to_move: !row.black_to_move,

@@ -4,17 +4,12 @@ use crate::support::workspace::{Workspace, check_same, files};
 use arrow::array::{
     ArrayRef, BooleanArray, Int16Array, Int32Array, Int64Array, RecordBatch, StringArray, StructArray, UInt64Array,
 };
-use arrow::compute::concat_batches;
 use arrow::datatypes::Field;
 use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
 use parquet::file::properties::WriterProperties;
-use parquet::file::reader::{FileReader, SerializedFileReader};
 use renma::artifact::{Dataset, GameRow, NEVER, PositionRow};
-use renma::curate::export::export_partitions;
 use renma::engine::{Black, ColoredPosition, Game, Ply, Score, Squares, White};
-use renma::pipeline::Context;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -248,66 +243,6 @@ fn text_lines_become_scored_positions() {
     check_refused(&workspace, none, 65, &["it has no position to import in 2 records"]);
     workspace.write("bad.txt", format!("{board} 4\n{board} 99\n"));
     check_refused(&workspace, "dataset import bad.txt --format text --output out", 65, &["line 2, byte 65: "]);
-}
-
-#[test]
-fn positions_by_empties_are_all_rows_in_order_with_a_page_index() {
-    let workspace = Workspace::new();
-    workspace.write("games.wtb", WTHOR);
-    workspace.done("dataset import games.wtb --format wthor --output imported --label-depth 1");
-    let mut expected = rows(&workspace.path("imported"));
-    expected.sort_by_key(|row| row.empties); // in the order of the games
-    let report = workspace.done("dataset export imported --partition empties --output new/by-empties --json");
-    assert!(report.contains(&format!("\"positions\":{}", expected.len())), "{report}");
-    let folder = workspace.path("new/by-empties");
-    let mut found = 0;
-    for part in expected.chunk_by(|left, right| left.empties == right.empties) {
-        let name = format!("new/by-empties/empties={}/part-00000.parquet", part[0].empties);
-        let bytes = bytes::Bytes::from(std::fs::read(workspace.path(&name)).unwrap());
-        let reader = SerializedFileReader::new(bytes).unwrap();
-        let group = reader.metadata().row_group(0);
-        let sorting = group.sorting_columns().unwrap();
-        assert_eq!(group.column(sorting[0].column_idx as usize).column_path().string(), "game_id");
-        let columns = group.columns();
-        assert!(columns.iter().all(|column| column.column_path().string() != "empties"), "{name}");
-        assert!(columns.iter().all(|column| column.column_index_offset().is_some()), "{name}");
-        workspace.done(&format!("dataset import {name} --format parquet --output again/{}", part[0].empties));
-        let again = rows(&workspace.path(&format!("again/{}", part[0].empties)));
-        let numbered = |row: &PositionRow| PositionRow { game_id: 0, ..*row };
-        assert!(again.iter().map(numbered).eq(part.iter().map(numbered)), "{name}");
-        found += 1;
-    }
-    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), found);
-    let export = "dataset export imported --partition empties --output";
-    check_refused(&workspace, &format!("{export} new/by-empties"), 2, &["it exists", "name a new folder"]);
-    check_refused(&workspace, &format!("{export} -"), 2, &["--partition writes a folder"]);
-    check_refused(&workspace, &format!("{export} other --force"), 2, &["--force"]);
-    check_refused(&workspace, &format!("{export} other --format obf"), 2, &["--format"]);
-    let bytes = std::fs::read(workspace.path("imported/positions/part-00000.parquet")).unwrap();
-    workspace.write("imported/positions/part-00000.parquet", [&bytes[..100], b"?", &bytes[101..]].concat());
-    check_refused(&workspace, &format!("{export} other"), 65, &["part-00000.parquet"]);
-}
-
-#[test]
-fn with_little_memory_each_folder_gets_more_files_with_the_same_rows() {
-    let workspace = Workspace::new();
-    let config = workspace.config("run", "smoke", &[("generate.games", "6"), ("generate.part_games", "2")]);
-    workspace.done(&format!("generate --config {config} --model builtin:disc-count --output games"));
-    let dataset = Dataset::open(&workspace.path("games")).unwrap();
-    let context = Context { threads: 1, stop: &NEVER, budget_spent: &NEVER, progress: &(), host: &() };
-    let read = |name: &str, part: usize| {
-        let path = workspace.path(&format!("{name}/empties=50/part-{part:05}.parquet"));
-        let reader = ParquetRecordBatchReaderBuilder::try_new(std::fs::File::open(path).unwrap()).unwrap();
-        reader.build().unwrap().map(Result::unwrap).collect::<Vec<RecordBatch>>()
-    };
-    for (name, rows_max, file_count) in [("one", usize::MAX, 1), ("three", 1, 3)] {
-        let count = export_partitions(&dataset, &workspace.path(name), rows_max, context).unwrap();
-        assert_eq!(count, dataset.manifest().rows("positions"));
-        assert_eq!(std::fs::read_dir(workspace.path(&format!("{name}/empties=50"))).unwrap().count(), file_count);
-    }
-    let three: Vec<RecordBatch> = (0..3).flat_map(|part| read("three", part)).collect();
-    let joined = concat_batches(&three[0].schema(), &three).unwrap();
-    assert_eq!((joined.num_rows(), [joined]), (6, read("one", 0).try_into().unwrap()));
 }
 
 fn write_parquet(workspace: &Workspace, name: &str, columns: Vec<(&str, ArrayRef)>) {
@@ -563,29 +498,16 @@ fn datasets(workspace: &Workspace) -> [&'static str; 3] {
 }
 
 #[test]
-fn exported_positions_come_back() {
+fn the_positions_of_a_part_come_back() {
     let workspace = Workspace::new();
     for name in datasets(&workspace) {
-        let expected = rows(&workspace.path(name));
-        let (file, copy) = (format!("{name}.parquet"), format!("{name}-parquet"));
-        workspace.done(&format!("dataset export {name} --format parquet --output {file}"));
-        workspace.done(&format!("dataset import {file} --format parquet --output {copy}"));
+        let copy = format!("{name}-copy");
+        let import = format!("dataset import {name}/positions/part-00000.parquet --format parquet --output {copy}");
+        workspace.done(&import);
+        let expected = Dataset::open(&workspace.path(name)).unwrap().rows(0, &NEVER).unwrap();
         assert!(rows(&workspace.path(&copy)) == expected, "{copy}");
         workspace.done(&format!("dataset verify {copy}"));
-        let before = std::fs::read(workspace.path(&file)).unwrap();
-        let again = format!("dataset export {copy} --format parquet --output {file}");
-        check_refused(&workspace, &again, 2, &[&file, "--force"]);
-        workspace.done(&format!("{again} --force"));
-        // It names the recipe of the dataset and says whether labels may be missing.
-        assert!(std::fs::read(workspace.path(&file)).unwrap() != before, "{file}");
     }
-    workspace.done("dataset export bare --format obf --output bare.obf");
-    check_refused(&workspace, "dataset export bare --format parquet --output bare.obf --force", 2, &["bare.obf"]);
-    check_refused(&workspace, "dataset export nowhere --format obf --output out.obf", 2, &["nowhere"]);
-    let stdout = ["dataset", "export", "labeled", "--format", "parquet", "--output", "-"];
-    let printed = workspace.command(&stdout).output().unwrap().stdout;
-    workspace.done("dataset export labeled --format parquet --output labeled-again.parquet");
-    assert!(printed == std::fs::read(workspace.path("labeled-again.parquet")).unwrap());
 }
 
 #[test]
@@ -616,6 +538,7 @@ fn obf_keeps_positions_and_their_best_moves() {
         let discs = row.score.unwrap().discs().round() as i32;
         assert!(line.ends_with(&format!(" {}:{discs:+};", value["move"].as_str().unwrap())), "{line}");
     }
+    check_refused(&workspace, "dataset export nowhere --format obf --output out.obf", 2, &["nowhere"]);
 }
 
 #[test]

@@ -136,7 +136,6 @@ fn an_export_sweeps_what_a_killed_one_left_beside_it() {
     for arguments in [
         "dataset export data --format obf --output out/positions.obf",
         "dataset export data --format obf --output out/positions.obf --force",
-        "dataset export data --partition empties --output out/by-empties",
     ] {
         let dead = ["out/.tmp-renma-dead01", "out/.tmp-renma-dead02.d/part"].map(|name| plant(&workspace, name));
         let (living, lock) = plant_living(&workspace, "out/.tmp-renma-live01");

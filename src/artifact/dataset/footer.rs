@@ -15,7 +15,7 @@ pub fn format_footer(format: DatasetFormat) -> Footer {
 }
 
 /// The metadata in the footer of every file of a dataset.
-pub fn base_footer(format: DatasetFormat, recipe: ContentHash) -> Footer {
+pub(super) fn base_footer(format: DatasetFormat, recipe: ContentHash) -> Footer {
     let mut footer = format_footer(format);
     footer.insert(setting_key("recipe"), recipe.to_string());
     footer

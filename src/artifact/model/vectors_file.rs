@@ -121,6 +121,7 @@ mod tests {
     use super::super::features_file::parse_features;
     use super::*;
     use crate::artifact::table::Footer;
+    use parquet::arrow::ArrowWriter;
 
     /// Two groups of 11 features; of ROW the features 3, 6 and 7 are mirrors of 1, 2 and 5.
     fn set(size: usize) -> PatternSet {
@@ -147,7 +148,9 @@ mod tests {
 
     fn encoded(batches: impl Iterator<Item = RecordBatch>, size: usize) -> Vec<u8> {
         let mut bytes = Vec::new();
-        let mut writer = vectors_table(size).writer(&mut bytes, &Footer::new()).unwrap();
+        let table = vectors_table(size);
+        let properties = table.properties(&Footer::new()).build();
+        let mut writer = ArrowWriter::try_new(&mut bytes, table.schema(), Some(properties)).unwrap();
         batches.for_each(|batch| writer.write(&batch).unwrap());
         writer.close().unwrap();
         bytes

@@ -2,7 +2,7 @@
 
 use super::{OutputArguments, folder};
 use crate::artifact::ModelRef;
-use crate::curate::export::{ExportFormat, Partition};
+use crate::curate::export::ExportFormat;
 use crate::curate::import::ImportFormat;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ pub(in crate::cli) enum DatasetCommand {
     },
     /// Make a dataset from another program's games or positions
     Import(ImportArguments),
-    /// Write all positions in another program's format or to folders by empty squares, or a card that describes the dataset
+    /// Write all positions in another program's format, or a card that describes the dataset
     Export(ExportArguments),
     /// Merge datasets of positions into one, whose manifest names them
     #[command(
@@ -39,20 +39,17 @@ pub(in crate::cli) enum DatasetCommand {
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Example: renma dataset export datasets/default/selfplay/generation=0001 --partition empties --output by-empties"
+    after_help = "Example: renma dataset export datasets/default/selfplay/generation=0001 --format obf --output positions.obf"
 )]
 pub(in crate::cli) struct ExportArguments {
     /// The dataset folder
     #[arg(value_name = "DIR")]
     pub(in crate::cli) dataset: PathBuf,
     /// The format
-    #[arg(long, value_enum, required_unless_present_any = ["card", "partition"])]
+    #[arg(long, value_enum, required_unless_present = "card")]
     pub(in crate::cli) format: Option<ExportFormat>,
-    /// Write a new folder instead, with Parquet files in one folder per value of this column: empties=20/part-00000.parquet
-    #[arg(long, value_enum, value_name = "COLUMN", conflicts_with_all = ["format", "force"])]
-    pub(in crate::cli) partition: Option<Partition>,
     /// Write a dataset card instead: a README.md with the header that Hugging Face reads
-    #[arg(long, conflicts_with_all = ["format", "partition"])]
+    #[arg(long, conflicts_with = "format")]
     pub(in crate::cli) card: bool,
     #[command(flatten)]
     pub(in crate::cli) output: OutputArguments,

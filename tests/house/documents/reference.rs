@@ -182,7 +182,7 @@ fn the_reference_has_every_command() {
         "### renma generate",
         "### renma dataset export",
         "`--card`",
-        "(one of `parquet`",
+        "(one of `obf`",
         "Example: `renma eval",
         "| 65 |",
     ] {
