@@ -9,7 +9,6 @@ use super::arguments::run::named_registry;
 use super::output::{Output, counted, output_name, say, thousands};
 use super::session::{Session, Stopwatch, choose_model};
 use crate::artifact::{Dataset, GAMES, POSITIONS};
-use crate::curate::card::{CARD_FILE, card};
 use crate::curate::export::export;
 use crate::curate::import::{ImportReport, ImportTask, Labeler, import};
 use crate::curate::inspect::inspect;
@@ -83,31 +82,16 @@ fn describe_import(output: &Path, report: &ImportReport, seconds: f64) {
     }
 }
 
-/// Writes the positions of a dataset to a file, or a card that describes it.
 fn run_export(session: &Session, arguments: &ExportArguments) -> anyhow::Result<()> {
-    let ExportArguments { dataset: folder, format, output: OutputArguments { output: path, force }, .. } = arguments;
-    let open = |kind| Output::open(session.json, path, kind, *force);
-    let name = output_name(path);
-    let (what, result) = match *format {
-        Some(format) => {
-            let dataset = Dataset::open(folder)?;
-            let output = open(format.file_kind())?;
-            let Some(positions) = export(&dataset, format, session.context(), |write| output.write(write))? else {
-                return Ok(());
-            };
-            let result = json!({"output": name.to_string_lossy(), "positions": positions});
-            (counted(positions, "position"), result)
-        }
-        None => {
-            let card = card(Dataset::open_any(folder)?.manifest());
-            if !open(CARD_FILE)?.write(|writer| writer.write_all(card.as_bytes()))? {
-                return Ok(());
-            }
-            (format!("card of {}", folder.display()), json!({"output": name.to_string_lossy()}))
-        }
+    let ExportArguments { dataset, format, output: OutputArguments { output: path, force } } = arguments;
+    let dataset = Dataset::open(dataset)?;
+    let output = Output::open(session.json, path, format.file_kind(), *force)?;
+    let Some(positions) = export(&dataset, *format, session.context(), |write| output.write(write))? else {
+        return Ok(());
     };
-    say(&format!("dataset export: {what} in {}", name.display()));
-    session.print_json(&result)
+    let name = output_name(path);
+    say(&format!("dataset export: {} in {}", counted(positions, "position"), name.display()));
+    session.print_json(&json!({"output": name.to_string_lossy(), "positions": positions}))
 }
 
 fn run_merge(session: &Session, datasets: &[PathBuf], output: &Path) -> anyhow::Result<()> {

@@ -511,20 +511,6 @@ fn the_positions_of_a_part_come_back() {
 }
 
 #[test]
-fn a_card_is_written_and_replaces_a_card_only() {
-    let workspace = Workspace::new();
-    datasets(&workspace);
-    workspace.done("dataset export labeled --card --output README.md");
-    let card = std::fs::read_to_string(workspace.path("README.md")).unwrap();
-    assert!(card.starts_with("---\n") && card.contains("license: unknown\n"), "{card}");
-    check_refused(&workspace, "dataset export bare --card --output README.md", 2, &["README.md", "--force"]);
-    workspace.done("dataset export bare --card --output README.md --force");
-    assert_ne!(std::fs::read_to_string(workspace.path("README.md")).unwrap(), card);
-    workspace.write("README.md", "---\ntitle: mine\n---\n");
-    check_refused(&workspace, "dataset export bare --card --output README.md --force", 2, &["README.md"]);
-}
-
-#[test]
 fn obf_keeps_positions_and_their_best_moves() {
     let workspace = Workspace::new();
     datasets(&workspace);

@@ -21,7 +21,7 @@ pub(in crate::cli) enum DatasetCommand {
     },
     /// Make a dataset from another program's games or positions
     Import(ImportArguments),
-    /// Write all positions in another program's format, or a card that describes the dataset
+    /// Write all positions in another program's format
     Export(ExportArguments),
     /// Merge datasets of positions into one, whose manifest names them
     #[command(
@@ -46,11 +46,8 @@ pub(in crate::cli) struct ExportArguments {
     #[arg(value_name = "DIR")]
     pub(in crate::cli) dataset: PathBuf,
     /// The format
-    #[arg(long, value_enum, required_unless_present = "card")]
-    pub(in crate::cli) format: Option<ExportFormat>,
-    /// Write a dataset card instead: a README.md with the header that Hugging Face reads
-    #[arg(long, conflicts_with = "format")]
-    pub(in crate::cli) card: bool,
+    #[arg(long, value_enum)]
+    pub(in crate::cli) format: ExportFormat,
     #[command(flatten)]
     pub(in crate::cli) output: OutputArguments,
 }
