@@ -3,5 +3,4 @@
 pub mod export;
 pub mod import;
 pub mod inspect;
-pub mod merge;
 pub mod verify;

@@ -246,8 +246,7 @@ def check_game(game, rows, config):
     """Compare a self-play game with its rows, column by column."""
     positions, result = replay(game["moves"])
     equal(game["result"], result, f"result of game {game['game_id']}")
-    first = config.get("label_from_ply", rows[0]["ply"] if rows else 0)  # a merged dataset has no such setting
-    positions = [position for position in positions if first <= position[0]]
+    positions = [position for position in positions if config["label_from_ply"] <= position[0]]
     equal((len(rows), game["positions"]), (len(positions), len(positions)), "positions of the game")
     for row, (ply, black, white, black_to_move, square) in zip(rows, positions):
         expected = {
@@ -321,7 +320,7 @@ def check_dataset(folder, name, brief):
         check_manifest(folder)
     manifest = json.loads((folder / "manifest.json").read_text())
     imported = manifest["kind"] == "imported"
-    complete = manifest["kind"] in ("selfplay", "gate") and "parents" not in manifest
+    complete = manifest["kind"] in ("selfplay", "gate")
     for table in manifest["parts"][0]["files"] if manifest["parts"] else ():
         with check(f"{name}: the folder {table} opens as it is"):
             check_folder(folder / table, sum(part["files"][table]["rows"] for part in manifest["parts"]))

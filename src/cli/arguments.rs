@@ -102,7 +102,7 @@ pub(super) enum Command {
     /// Show a config with everything that it leaves to the default
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Check, summarize, import, export and merge datasets
+    /// Check, summarize, import and export datasets
     #[command(subcommand)]
     Dataset(DatasetCommand),
     /// List, show, verify, import and export models

@@ -12,10 +12,9 @@ use crate::artifact::{Dataset, GAMES, POSITIONS};
 use crate::curate::export::export;
 use crate::curate::import::{ImportReport, ImportTask, Labeler, import};
 use crate::curate::inspect::inspect;
-use crate::curate::merge::merge;
 use crate::engine::Depth;
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub(super) fn run(session: &Session, command: DatasetCommand) -> anyhow::Result<()> {
     match command {
@@ -26,7 +25,6 @@ pub(super) fn run(session: &Session, command: DatasetCommand) -> anyhow::Result<
         }
         DatasetCommand::Import(arguments) => run_import(session, &arguments),
         DatasetCommand::Export(arguments) => run_export(session, &arguments),
-        DatasetCommand::Merge { datasets, output } => run_merge(session, &datasets, &output),
     }
 }
 
@@ -92,23 +90,4 @@ fn run_export(session: &Session, arguments: &ExportArguments) -> anyhow::Result<
     let name = output_name(path);
     say(&format!("dataset export: {} in {}", counted(positions, "position"), name.display()));
     session.print_json(&json!({"output": name.to_string_lossy(), "positions": positions}))
-}
-
-fn run_merge(session: &Session, datasets: &[PathBuf], output: &Path) -> anyhow::Result<()> {
-    let (manifest, skipped) = merge(datasets, output, session.context())?;
-    if skipped {
-        say(&format!("dataset merge: {} already holds this merge", output.display()));
-    } else {
-        let (games, positions) = (counted(manifest.done, "game"), counted(manifest.rows(POSITIONS.name), "position"));
-        say(&format!("dataset merge: {games}, {positions} in {}", output.display()));
-    }
-    session.print_json(&json!({
-        "skipped": skipped,
-        "output": output.to_string_lossy(),
-        "games": manifest.done,
-        "positions": manifest.rows(POSITIONS.name),
-        "bytes": manifest.total_bytes(),
-        "parents": manifest.parents,
-        "content": manifest.content,
-    }))
 }

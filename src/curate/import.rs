@@ -2,9 +2,7 @@
 
 use crate::artifact::dataset::writer::written_before;
 use crate::artifact::publish::read_bounded;
-use crate::artifact::{
-    ArtifactError, DatasetKind, DatasetWriter, FieldHasher, ImportedGame, LoadedModel, Manifest, Provenance,
-};
+use crate::artifact::{ArtifactError, DatasetWriter, FieldHasher, ImportedGame, LoadedModel, Manifest, Provenance};
 use crate::engine::{Depth, Limits, Searcher, Square};
 use crate::exchange::board_text::read_board_text;
 use crate::exchange::parquet::read_parquet;
@@ -120,7 +118,7 @@ pub fn import(
         return Ok(ImportReport { manifest, counts: None });
     }
     records.notes.iter().for_each(|note| tell(note));
-    let mut writer = DatasetWriter::new(task.output, DatasetKind::Imported, recipe)?;
+    let mut writer = DatasetWriter::new(task.output, recipe)?;
     let counts = (records.total, 0);
     let counts =
         context.observe("import", counts, "records", || write(&mut records, &mut writer, task, context, tell))?;
@@ -129,7 +127,7 @@ pub fn import(
         return Err(ArtifactError::unfit(task.input, reason).into());
     }
     let models = task.labeler.iter().map(|labeler| ("labeler".to_owned(), labeler.model.content)).collect();
-    let manifest = writer.finish(Provenance { models, config, parents: Vec::new(), asked: counts.records })?;
+    let manifest = writer.finish(Provenance { models, config, asked: counts.records })?;
     Ok(ImportReport { manifest, counts: Some(counts) })
 }
 

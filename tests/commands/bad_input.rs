@@ -147,7 +147,6 @@ fn only_what_does_not_exist_is_a_usage_error_and_only_what_was_read_is_bad_input
         ),
         ("dataset inspect loop".to_owned(), "loop", links),
         ("dataset inspect file".to_owned(), "file", no_folder),
-        ("dataset merge data data --output torn".replace("data data", "data"), "torn/manifest.json", links),
         ("dataset import games.txt --format transcripts --output torn".to_owned(), "torn/manifest.json", links),
         ("dataset import folder --format transcripts --output out".to_owned(), "folder", folder),
         (

@@ -177,7 +177,7 @@ fn hard_dataset(folder: &Path) {
     }
     let row = PositionRow::unlabeled(game.to_move(), game.ply());
     let row = PositionRow { score: Some(Score(0)), depth: Some(50), exact: Some(true), ..row };
-    let mut writer = DatasetWriter::new(folder, DatasetKind::Imported, ContentHash::of(b"hard")).unwrap();
+    let mut writer = DatasetWriter::new(folder, ContentHash::of(b"hard")).unwrap();
     writer.push(ImportedGame { moves: None, result: None, rows: vec![row] }).unwrap();
     writer.finish(Provenance::default()).unwrap();
 }

@@ -261,8 +261,8 @@ fn a_plan_that_is_refused_removes_nothing() {
 #[test]
 fn a_folder_cannot_be_stdout() {
     let workspace = copy_of_run();
-    let others = ["dataset merge data --output", "dataset import games.txt --format transcripts --output"];
-    for stage in stages().iter().map(String::as_str).chain(others) {
+    let import = "dataset import games.txt --format transcripts --output";
+    for stage in stages().iter().map(String::as_str).chain([import]) {
         check_refused(&workspace.run(&format!("{stage} -")), stage, &["stdout", "folder"]);
         assert!(!workspace.path("-").exists(), "{stage}");
     }
@@ -292,15 +292,12 @@ fn a_result_with_files_of_others_beside_it_is_not_replaced() {
 }
 
 #[test]
-fn import_and_merge_refuse_a_dangling_link_before_any_work() {
+fn an_import_refuses_a_dangling_link_before_any_work() {
     let workspace = copy_of_run();
     symlink("nowhere", workspace.path("link")).unwrap();
-    for arguments in
-        ["dataset import games.txt --format transcripts --output link", "dataset merge data selfplay --output link"]
-    {
-        check_refused(&workspace.run(arguments), arguments, &["link", "exists already"]);
-        assert!(symlink_metadata(workspace.path("link")).unwrap().is_symlink());
-    }
+    let import = "dataset import games.txt --format transcripts --output link";
+    check_refused(&workspace.run(import), import, &["link", "exists already"]);
+    assert!(symlink_metadata(workspace.path("link")).unwrap().is_symlink());
 }
 
 /// A call of the program below limits of the shell.

@@ -299,15 +299,6 @@ fn moves_in_another_form_than_a_transcript_are_refused() {
 }
 
 #[test]
-fn a_merge_names_the_table_with_a_game_of_another_part() {
-    let change: GameChange = |rows, _| rows[0].game_id = 7;
-    let outcome = copy_with("selfplay", (&GAMES, 1), change).run("dataset merge data --output merged");
-    assert_eq!(outcome.code, Some(65), "{}", outcome.stderr);
-    let words = "data/games/part-00001.parquet: game 7 does not belong to the part";
-    assert!(outcome.stderr.contains(words), "{}", outcome.stderr);
-}
-
-#[test]
 fn a_sum_of_nodes_does_not_overflow() {
     let change: SampleChange = |rows, _| rows[0].nodes = u64::MAX;
     let text = copy_with("line", (&MPC_SAMPLES, 1), change).done("dataset inspect data --json");

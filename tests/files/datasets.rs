@@ -45,7 +45,6 @@ fn manifest(parts: usize, tables: &[&str], seed: u64) -> Manifest {
         config: serde_json::json!({}),
         asked: parts.len() as u64 * games,
         done: parts.len() as u64 * games,
-        parents: Vec::new(),
         content: content_of(&parts),
         parts,
     }
@@ -62,34 +61,6 @@ fn a_manifest_of_as_many_parts_as_there_may_be_is_read_back_and_a_larger_one_is_
     let error = beyond.write(&workspace.path("full")).unwrap_err().to_string();
     assert!(error.contains("100001 parts") && error.contains("100000 at most"), "{error}");
     assert_eq!(fs::metadata(workspace.path("full/manifest.json")).unwrap().ino(), written.ino(), "it was replaced");
-}
-
-#[test]
-fn a_dataset_within_another_is_not_merged_with_it() {
-    let workspace = Workspace::new();
-    workspace.write("a.txt", "f5d6c3d3c4\n");
-    workspace.write("b.txt", "f5f6e6f4g5\n");
-    for name in ["a", "b"] {
-        workspace.done(&format!("dataset import {name}.txt --format transcripts --output {name}"));
-    }
-    workspace.done("dataset merge a b --output both");
-    for pair in ["both a", "b both"] {
-        let outcome = workspace.run(&format!("dataset merge {pair} --output again"));
-        assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
-        assert!(outcome.stderr.contains("hold the same dataset"), "{}", outcome.stderr);
-    }
-}
-
-#[test]
-fn datasets_with_too_many_parts_together_are_not_merged() {
-    let workspace = Workspace::new();
-    for (name, seed) in [("first", 1), ("second", 2)] {
-        manifest(PARTS_MAX as usize / 2 + 1, &["positions"], seed).write(&workspace.path(name)).unwrap();
-    }
-    let outcome = workspace.run("dataset merge first second --output out/merged");
-    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("out/merged") && outcome.stderr.contains("100002 parts"), "{}", outcome.stderr);
-    assert!(all_paths(&workspace.path("out")).is_empty());
 }
 
 #[test]
@@ -135,8 +106,7 @@ fn names_that_are_not_text_are_printed_as_well_as_can_be() {
         (format!("generate --config {config} --output d@/selfplay/generation=0001 --json"), "content"),
         ("dataset import lines.txt --format transcripts --output i@ --json".to_owned(), "i\u{fffd}"),
         ("dataset import lines.txt --format transcripts --output i@ --json".to_owned(), "\"skipped\":true"),
-        ("dataset merge d@/selfplay/generation=0001 i@ --output m@ --json".to_owned(), "m\u{fffd}"),
-        ("dataset export m@ --format obf --output e@.obf --json".to_owned(), "e\u{fffd}.obf"),
+        ("dataset export i@ --format obf --output e@.obf --json".to_owned(), "e\u{fffd}.obf"),
         (format!("generate --plan p@.json --config {config} --shards 2 --output out --json"), "p\u{fffd}.json"),
         ("shard run p@.json 0 --json".to_owned(), "games_played"),
         (format!("train --config {config} --dataset d@/selfplay/generation=0001 --models r@ --json"), "v0001"),
@@ -152,8 +122,8 @@ fn names_that_are_not_text_are_printed_as_well_as_can_be() {
         serde_json::from_str::<serde_json::Value>(&outcome.stdout).unwrap();
         assert!(outcome.stdout.contains(name), "renma {arguments}\n{}", outcome.stdout);
     }
-    let merged = workspace.root().join(OsStr::from_bytes(b"m\xff"));
-    assert_eq!(Dataset::open(&merged).unwrap().manifest().done, 5);
+    let imported = workspace.root().join(OsStr::from_bytes(b"i\xff"));
+    assert_eq!(Dataset::open(&imported).unwrap().manifest().done, 1);
 }
 
 #[test]
@@ -201,8 +171,10 @@ fn repeated_datasets(workspace: &Workspace) -> String {
     copy_folder(&workspace.path("data"), &workspace.path("copy"));
     workspace.write_positions("data.parquet", &positions(workspace, "data"));
     workspace.done("dataset import data.parquet --format parquet --output again");
-    workspace.done("dataset merge other data --output more-games");
-    workspace.done("dataset merge data continued --output doubled");
+    let of_data = positions(workspace, "data").into_iter();
+    let of_data = of_data.map(|row| PositionRow { game_id: row.game_id + 30, ..row }).collect();
+    workspace.write_positions("more-games.parquet", &[positions(workspace, "other"), of_data].concat());
+    workspace.done("dataset import more-games.parquet --format parquet --output more-games");
     workspace.write_positions("mirrored.parquet", &mirrored(workspace, "data"));
     workspace.done("dataset import mirrored.parquet --format parquet --output mirrored");
     config
@@ -248,12 +220,11 @@ fn a_game_counts_once_whatever_dataset_it_comes_in() {
         "data mirrored",
         "data more-games",
         "other more-games",
-        "doubled other",
     ] {
         let outcome = workspace.run(&format!("{train} {pair}"));
         assert_eq!(outcome.code, Some(65), "{pair}: {}", outcome.stderr);
         let (reason, remedy) = outcome.stderr.split_once('\n').unwrap();
-        assert!(pair == "doubled other" || pair.split(' ').all(|name| reason.contains(name)), "{pair}: {reason}");
+        assert!(pair.split(' ').all(|name| reason.contains(name)), "{pair}: {reason}");
         assert!(reason.contains(": a game counts once") && remedy.starts_with("train on "), "{pair}: {reason}");
     }
     assert!(workspace.run("model list --models registry --json").stdout.contains("[]"));

@@ -19,7 +19,7 @@ use std::sync::{LazyLock, Mutex};
 use std::time::Instant;
 
 /// Every command that writes, on the folder that [`made`] makes; `COPY` is the program.
-const WRITERS: [(&str, &str); 23] = [
+const WRITERS: [(&str, &str); 22] = [
     ("init", "init new"),
     ("generate", "generate --config configs/tiny.toml --model builtin:square-weights --output data/new"),
     ("train", "train --config configs/tiny.toml --dataset datasets/tiny/selfplay/generation=0001 --models models/new"),
@@ -39,7 +39,6 @@ const WRITERS: [(&str, &str); 23] = [
     ("gc", "gc --config configs/tiny.toml --set run.keep_generations=1"),
     ("export-obf", "dataset export datasets/tiny/selfplay/generation=0001 --format obf --force --output out.obf"),
     ("import", "dataset import games.wtb --format wthor --output data/imported"),
-    ("merge", "dataset merge datasets/tiny/selfplay/generation=0001 --output data/merged"),
     ("model-export", "model export --model models/tiny/v0002 --format renma --force --output out.renma"),
     ("model-import", "model import tiny.renma --models models/new"),
     ("shard-plan", "generate --plan new.json --force --config configs/tiny.toml --shards 2 --output data/planned"),

@@ -165,7 +165,6 @@ fn a_manifest_of_a_dataset_that_cannot_be_is_refused_by_every_reader() {
         for arguments in [
             "dataset verify data --remake 100%",
             "dataset inspect data",
-            "dataset merge data --output merged",
             "train --config configs/tiny.toml --dataset data --models registry",
             "generate --config configs/tiny.toml --output data",
         ] {

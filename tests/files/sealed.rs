@@ -297,8 +297,7 @@ fn no_text_of_a_parquet_file_is_a_command_to_a_terminal() {
     let train = format!("train --config configs/run.toml --dataset {games} --models learned");
     let resume = format!("generate --config configs/run.toml --model builtin:disc-count --output {games}");
     let of_games = |data: &str| {
-        let commands =
-            ["verify", "verify --fast", "inspect", "merge --output merged", "export --format obf --output -"];
+        let commands = ["verify", "verify --fast", "inspect", "export --format obf --output -"];
         let mut readers = commands.map(|command| format!("dataset {command} {data}")).to_vec();
         readers.extend([train.clone(), resume.clone()]);
         readers
@@ -341,7 +340,6 @@ fn no_text_of_a_parquet_file_is_a_command_to_a_terminal() {
             list(&document, table.name, file, &entry);
             let what = format!("{folder}/{file}: {what}");
             wrong.extend(try_readers(&workspace, &changed, &sound, &what, readers.clone()));
-            std::fs::remove_dir_all(workspace.path("merged")).unwrap_or_default();
         }
     }
     assert!(50 < count, "{count} changes");

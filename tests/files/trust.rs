@@ -227,7 +227,6 @@ fn every_reader_refuses_a_part_whose_footer_contradicts_the_manifest() {
             let before = files(workspace.root());
             let mut readers = vec![
                 format!("train {config} --dataset data --models registry"),
-                "dataset merge data --output merged".to_owned(),
                 "dataset verify data --fast".to_owned(),
             ];
             // These read no games.
@@ -280,26 +279,12 @@ fn an_import_refuses_a_part_in_other_units() {
 }
 
 #[test]
-fn a_merged_dataset_has_the_recipe_of_its_parents() {
-    let workspace = copy_of_run();
-    workspace.done(&format!("generate --config {} --generation 2 --output second", quick(&workspace, "second")));
-    workspace.done("dataset merge data second --output merged");
-    workspace.done("dataset verify merged");
-    let folder = workspace.path("merged");
-    let mut manifest = Manifest::read(&folder, DatasetKind::Selfplay).unwrap();
-    manifest.parents.swap(0, 1);
-    manifest.write(&folder).unwrap();
-    refused(&workspace, "dataset verify merged", &["merged/manifest.json", "the datasets it was merged from"]);
-}
-
-#[test]
-fn a_game_in_the_part_of_another_is_not_merged() {
+fn a_row_in_the_part_of_another_game_is_refused() {
     let outside: [fn(&mut PositionRow); 2] = [|row| row.game_id += 10, |row| row.game_id = 0];
     for change in outside {
         let workspace = copy_of_run();
         rewrite(&workspace.path("data"), 1, change, |_| ());
-        refused(&workspace, "dataset merge data --output merged", &["part-00001", "does not belong to the part"]);
-        assert!(!workspace.path("merged").exists());
+        refused(&workspace, "dataset verify data", &["positions/part-00001", "rows, its game says"]);
     }
 }
 

@@ -526,7 +526,7 @@ fn a_dependency_against_the_order_is_noticed_however_it_is_written() {
         ("artifact/step.rs", "use crate::{engine, exchange::obf};", "artifact may not name exchange::obf"),
         ("exchange/obf.rs", "use crate::pipeline::Context;", "exchange may not name pipeline"),
         ("pipeline/train.rs", "use crate::cli;", "pipeline may not name cli"),
-        ("pipeline/train.rs", "use crate::curate::merge;", "pipeline may not name curate"),
+        ("pipeline/train.rs", "use crate::curate::verify;", "pipeline may not name curate"),
         ("curate/import.rs", "use crate::config::Config;", "curate may not name config"),
         ("config.rs", "type A = crate::cli::arguments::Common;", "config may not name cli"),
         ("report.rs", "use crate::play::gtp::Gtp;", "report may not name play"),

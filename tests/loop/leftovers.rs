@@ -92,40 +92,28 @@ fn hidden_files_are_no_damage_and_others_are() {
 }
 
 #[test]
-fn a_killed_import_or_merge_leaves_nothing_after_the_next_one() {
+fn a_killed_import_leaves_nothing_after_the_next_one() {
     let workspace = Workspace::new();
     workspace.write("games.wtb", WTHOR);
-    let many = [&QUICK[2..], &[("generate.games", "200"), ("generate.part_games", "1")]].concat();
-    let config = workspace.config("many", "smoke", &many);
-    workspace.done(&format!("generate --config {config} --output first"));
-    workspace.done(&format!("generate --config {config} --output second --generation 2"));
-    for (slow, next) in [
-        (
-            "dataset import games.wtb --format wthor --output out/imported --label-depth 9 --threads 1",
-            "dataset import games.wtb --format wthor --output out/imported",
-        ),
-        ("dataset merge first second --output out/merged", "dataset merge first second --output out/merged"),
-    ] {
-        let mut child = workspace.start(slow);
-        // Until its folder exists, its claim may not be locked yet, and others may remove it.
-        let has_folder = || {
-            let entries = fs::read_dir(workspace.path("out")).into_iter().flatten().flatten();
-            entries.map(|entry| entry.path()).any(|path| path.is_dir() && path.to_str().unwrap().contains("/.tmp-"))
-        };
-        assert!(reached(&mut child, has_folder), "{slow}: it ended too soon");
-        send(&child, Signal::STOP);
-        let left = temporaries(&workspace.path("out"));
-        // A process that is stopped is not dead: others leave its temporary folder alone.
-        workspace.write("one.txt", "f5d6c3\n");
-        workspace.done("dataset import one.txt --format transcripts --output out/other");
-        assert_eq!(temporaries(&workspace.path("out")), left, "{slow}");
-        child.kill().unwrap();
-        child.wait().unwrap();
-        workspace.done(next);
-        let after = temporaries(&workspace.path("out"));
-        assert!(!left.is_empty() && after.is_empty(), "{slow}: {left:?} became {after:?}");
-        fs::remove_dir_all(workspace.path("out")).unwrap();
-    }
+    let import = "dataset import games.wtb --format wthor --output out/imported";
+    let mut child = workspace.start(&format!("{import} --label-depth 9 --threads 1"));
+    // Until its folder exists, its claim may not be locked yet, and others may remove it.
+    let has_folder = || {
+        let entries = fs::read_dir(workspace.path("out")).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).any(|path| path.is_dir() && path.to_str().unwrap().contains("/.tmp-"))
+    };
+    assert!(reached(&mut child, has_folder), "it ended too soon");
+    send(&child, Signal::STOP);
+    let left = temporaries(&workspace.path("out"));
+    // A process that is stopped is not dead: others leave its temporary folder alone.
+    workspace.write("one.txt", "f5d6c3\n");
+    workspace.done("dataset import one.txt --format transcripts --output out/other");
+    assert_eq!(temporaries(&workspace.path("out")), left);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    workspace.done(import);
+    let after = temporaries(&workspace.path("out"));
+    assert!(!left.is_empty() && after.is_empty(), "{left:?} became {after:?}");
 }
 
 #[test]
@@ -151,7 +139,7 @@ fn files_of_others_beside_an_output_are_left_alone() {
     workspace.write("games.wtb", WTHOR);
     let foreign = [".tmp-notes", ".tmp-folder/notes", ".tmpfile"].map(|name| plant(&workspace, name));
     workspace.done("dataset import games.wtb --format wthor --output imported");
-    workspace.done("dataset merge imported --output merged");
+    workspace.done("dataset import games.wtb --format wthor --output labeled --label-depth 1");
     assert!(foreign.iter().all(|path| path.exists()));
 }
 

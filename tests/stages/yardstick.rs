@@ -89,8 +89,9 @@ fn no_model_is_trained_on_it() {
     let workspace = Workspace::new();
     let config = workspace.config("run", "smoke", &[("train.target", "\"score\"")]);
     let yardstick = folder().display().to_string();
-    workspace.done(&format!("dataset merge {yardstick} --output merged"));
-    for dataset in [yardstick.as_str(), "merged"] {
+    let import = format!("dataset import {yardstick}/positions/part-00000.parquet --format parquet");
+    workspace.done(&format!("{import} --output copy"));
+    for dataset in [yardstick.as_str(), "copy"] {
         let outcome = workspace.run(&format!("train --config {config} --dataset {dataset} --models models"));
         assert_eq!(outcome.code, Some(65), "{}", outcome.stderr);
         assert!(outcome.stderr.contains("it holds the yardstick"), "{}", outcome.stderr);

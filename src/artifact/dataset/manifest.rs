@@ -82,9 +82,6 @@ pub struct Manifest {
     pub done: u64,
     /// The parts, in order.
     pub parts: Vec<Part>,
-    /// The contents of the datasets that were merged into this one, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub parents: Vec<ContentHash>,
     /// The hash of all values, in order.
     pub content: ContentHash,
 }
@@ -116,7 +113,6 @@ impl Manifest {
             done: parts.iter().map(|part| part.count).sum(),
             content: content_of(&parts),
             parts,
-            parents: Vec::new(),
         }
     }
 
@@ -164,7 +160,7 @@ impl Manifest {
 /// # Errors
 ///
 /// More than [`PARTS_MAX`].
-pub fn check_part_count(folder: &Path, parts: usize) -> Result<(), ArtifactError> {
+pub(super) fn check_part_count(folder: &Path, parts: usize) -> Result<(), ArtifactError> {
     if parts as u64 <= PARTS_MAX {
         return Ok(());
     }

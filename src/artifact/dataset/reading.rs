@@ -95,9 +95,8 @@ pub fn check_manifest(path: &Path, manifest: &Manifest) -> Result<(), ArtifactEr
         return Err(ArtifactError::unfit(path, reason));
     }
     let damaged = |reason: String| ArtifactError::damaged(path, reason);
-    // Imported and merged datasets have no generation.
-    let has_generation = manifest.kind != DatasetKind::Imported && manifest.parents.is_empty();
-    if has_generation && manifest.generation == 0 {
+    // Imported datasets have no generation.
+    if manifest.kind != DatasetKind::Imported && manifest.generation == 0 {
         return Err(damaged("generation is 0: generations are counted from 1".into()));
     }
     if PARTS_MAX < manifest.parts.len() as u64 {

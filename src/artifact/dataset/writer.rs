@@ -1,10 +1,10 @@
-//! Writes a dataset whose content comes from elsewhere: the folder appears whole, with its manifest, or not at all.
+//! Writes an imported dataset: the folder appears whole, with its manifest, or not at all.
 
 use super::folder::part_path;
 use super::footer::{base_footer, part_footer};
-use super::games::{GAMES, GameRow};
+use super::games::{GameRow, IMPORTED_GAMES};
 use super::manifest::{DatasetFormat, DatasetKind, Manifest, Part, check_part_count};
-use super::positions::{POSITIONS, PositionRow};
+use super::positions::{IMPORTED_POSITIONS, PositionRow};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::publish::temporary::sweep_own;
@@ -35,8 +35,6 @@ pub struct Provenance {
     pub models: BTreeMap<String, ContentHash>,
     /// What was asked for.
     pub config: serde_json::Value,
-    /// The datasets that were merged.
-    pub parents: Vec<ContentHash>,
     /// Games found; at least as many as were written.
     pub asked: u64,
 }
@@ -48,10 +46,9 @@ pub struct DatasetWriter {
     output: PathBuf,
     /// The last part of `output`.
     name: OsString,
-    kind: DatasetKind,
     recipe: ContentHash,
     parts: Vec<Part>,
-    /// Games that wait for the next part, numbered from 0.
+    /// Games that wait for the next part.
     waiting: u64,
     /// Those with moves.
     games: Vec<GameRow>,
@@ -91,7 +88,7 @@ impl DatasetWriter {
     /// # Errors
     ///
     /// A name that is taken, or a system error.
-    pub fn new(output: &Path, kind: DatasetKind, recipe: ContentHash) -> Result<Self, ArtifactError> {
+    pub fn new(output: &Path, recipe: ContentHash) -> Result<Self, ArtifactError> {
         if is_link(output)? || exists(output)? {
             return Err(taken(output, "it exists already"));
         }
@@ -101,7 +98,6 @@ impl DatasetWriter {
             draft: PendingFolder::new(parent(output))?,
             output: output.to_owned(),
             name: name.to_owned(),
-            kind,
             recipe,
             parts: Vec::new(),
             waiting: 0,
@@ -112,7 +108,7 @@ impl DatasetWriter {
 
     /// Adds a game, numbered after those before it.
     pub fn push(&mut self, game: ImportedGame) -> Result<(), ArtifactError> {
-        let game_id = self.waiting;
+        let game_id = self.first_waiting() + self.waiting;
         if let Some(moves) = game.moves {
             let positions = u8::try_from(game.rows.len()).expect("a game has at most 60 moves");
             self.games.push(GameRow { game_id, moves, random_plies: None, result: game.result, positions });
@@ -122,38 +118,25 @@ impl DatasetWriter {
         if self.rows.len() < PART_ROWS { Ok(()) } else { self.flush() }
     }
 
-    fn flush(&mut self) -> Result<(), ArtifactError> {
-        let (count, games, rows) = (take(&mut self.waiting), take(&mut self.games), take(&mut self.rows));
-        assert!(games.is_empty() || games.len() as u64 == count, "games with and without moves do not mix");
-        self.add_part(count, (!games.is_empty()).then_some(games), rows)
+    /// The number of the first game that waits.
+    fn first_waiting(&self) -> u64 {
+        self.parts.last().map_or(0, |last| last.first + last.count)
     }
 
-    /// Adds a part of `count` games, whose ids count from 0 and are raised to follow those before it.
-    ///
-    /// # Errors
-    ///
-    /// More parts than a dataset can have, or a system error.
-    pub fn add_part(
-        &mut self,
-        count: u64,
-        games: Option<Vec<GameRow>>,
-        mut rows: Vec<PositionRow>,
-    ) -> Result<(), ArtifactError> {
-        let (index, first) = (self.parts.len(), self.parts.last().map_or(0, |last| last.first + last.count));
+    fn flush(&mut self) -> Result<(), ArtifactError> {
+        let (index, first) = (self.parts.len(), self.first_waiting());
         check_part_count(&self.output, index + 1)?;
+        let (count, games, rows) = (take(&mut self.waiting), take(&mut self.games), take(&mut self.rows));
+        assert!(games.is_empty() || games.len() as u64 == count, "games with and without moves do not mix");
         let base = base_footer(DatasetFormat::CURRENT, self.recipe);
-        let footer = part_footer(self.kind, base, &[], [first, count]);
+        let footer = part_footer(DatasetKind::Imported, base, &[], [first, count]);
         let mut files = BTreeMap::new();
-        if let Some(mut games) = games {
-            games.iter_mut().for_each(|game| game.game_id += first);
-            let table = self.kind.table(&GAMES);
-            let path = part_path(self.draft.path(), table, index);
-            files.insert(table.name.to_owned(), table.write_rows(&path, &games, &footer)?);
+        if !games.is_empty() {
+            let path = part_path(self.draft.path(), &IMPORTED_GAMES, index);
+            files.insert(IMPORTED_GAMES.name.to_owned(), IMPORTED_GAMES.write_rows(&path, &games, &footer)?);
         }
-        rows.iter_mut().for_each(|row| row.game_id += first);
-        let table = self.kind.table(&POSITIONS);
-        let path = part_path(self.draft.path(), table, index);
-        files.insert(table.name.to_owned(), table.write_rows(&path, &rows, &footer)?);
+        let path = part_path(self.draft.path(), &IMPORTED_POSITIONS, index);
+        files.insert(IMPORTED_POSITIONS.name.to_owned(), IMPORTED_POSITIONS.write_rows(&path, &rows, &footer)?);
         self.parts.push(Part { first, count, files });
         Ok(())
     }
@@ -167,9 +150,9 @@ impl DatasetWriter {
         if 0 < self.waiting {
             self.flush()?;
         }
-        let Provenance { models, config, parents, asked } = provenance;
-        let manifest = Manifest::new(self.kind, self.recipe, asked, self.parts);
-        let manifest = Manifest { models, config, parents, asked: asked.max(manifest.done), ..manifest };
+        let Provenance { models, config, asked } = provenance;
+        let manifest = Manifest::new(DatasetKind::Imported, self.recipe, asked, self.parts);
+        let manifest = Manifest { models, config, asked: asked.max(manifest.done), ..manifest };
         manifest.write(self.draft.path())?;
         if self.draft.publish(&self.name)? { Ok(manifest) } else { Err(taken(&self.output, "it appeared meanwhile")) }
     }

@@ -23,18 +23,6 @@ pub(in crate::cli) enum DatasetCommand {
     Import(ImportArguments),
     /// Write all positions in another program's format
     Export(ExportArguments),
-    /// Merge datasets of positions into one, whose manifest names them
-    #[command(
-        after_help = "Example: renma dataset merge datasets/default/selfplay/generation=000* --output datasets/all/selfplay/generation=0001"
-    )]
-    Merge {
-        /// The dataset folders, in order
-        #[arg(required = true, value_name = "DIR")]
-        datasets: Vec<PathBuf>,
-        /// The dataset folder to make, which must not exist
-        #[arg(long, value_name = "DIR", value_parser = folder())]
-        output: PathBuf,
-    },
 }
 
 #[derive(Args, Debug)]

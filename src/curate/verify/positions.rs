@@ -3,7 +3,6 @@
 use super::{Checked, VerifyReport, VerifyTask, check_division, check_roles, over_parts};
 use crate::artifact::dataset::recipe::check_footers;
 use crate::artifact::{ArtifactError, Builtin, Dataset, GAMES, LoadedModel, Model, POSITIONS, Registry};
-use crate::curate::merge::check_recipe;
 use crate::pipeline::generate::proof::GameProof;
 use crate::pipeline::generate::recipe::origin_of;
 use crate::pipeline::generate::remake::{Remake, resolve_part};
@@ -25,7 +24,6 @@ pub(super) fn verify(
         Remake::new(dataset, model, ItemSample::of_share(task.seed, dataset.manifest().done, share))
     });
     let remake = remake.transpose()?;
-    check_recipe(dataset)?;
     let settings = origin_of(dataset)?.map(|(_, settings)| settings).unwrap_or_default();
     if !settings.is_empty() {
         let config = keys::Checked::<GenerateConfig>::of_dataset(dataset)?;

@@ -56,7 +56,7 @@ fn settings(
     settings
 }
 
-/// The algorithm version and the settings behind a dataset of self-play; `None` if it was merged or imported.
+/// The algorithm version and the settings behind a dataset of self-play; `None` if it was imported.
 ///
 /// A manifest does not name the version: its recipe is that of one of those there have been.
 ///
@@ -65,7 +65,7 @@ fn settings(
 /// A recipe that is not the one of the settings beside it; the footer of the first part tells which of them is another.
 pub fn origin_of(dataset: &Dataset) -> Result<Option<(u32, Settings)>, ArtifactError> {
     let manifest = dataset.manifest();
-    if manifest.kind != DatasetKind::Selfplay || !manifest.parents.is_empty() {
+    if manifest.kind != DatasetKind::Selfplay {
         return Ok(None);
     }
     let by = |algorithm| {

@@ -38,7 +38,7 @@ impl<'a> Remake<'a> {
                 let reason = format!("algorithm {algorithm} made its games, this renma has algorithm {ALGORITHM}");
                 Err(unfit(format!("{reason}\nmake them again with the renma that made them")))
             }
-            None => Err(unfit("it was merged: its games cannot be made again".into())),
+            None => Err(unfit("it was imported: its games cannot be made again".into())),
         }
     }
 
