@@ -123,7 +123,7 @@ fn note_other_baseline(verdict: &VerdictFile, champions: &ChampionFile) {
 /// The verdict in a gate's folder, after its games were replayed and led to it.
 fn proved_verdict(session: &Session, folder: &Path) -> Result<VerdictFile, StageError> {
     let verdict = read_verdict(folder)?;
-    let task = VerifyTask { dataset: folder, fast: false, remake: None, resolve: None, seed: 0, models: None };
+    let task = VerifyTask { dataset: folder, fast: false, remake: None, seed: 0, models: None };
     verify(task, session.context())?;
     Ok(verdict)
 }

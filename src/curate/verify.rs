@@ -2,6 +2,7 @@
 
 mod gate;
 mod mpc;
+mod players;
 mod positions;
 
 use crate::artifact::dataset::verify::strangers;
@@ -20,11 +21,9 @@ pub struct VerifyTask<'a> {
     pub fast: bool,
     /// The share of games to make again from their random streams.
     pub remake: Option<f64>,
-    /// The share of exact rows to solve again.
-    pub resolve: Option<f64>,
-    /// What chooses those games and rows.
+    /// What chooses those games.
     pub seed: u64,
-    /// The registry of the model that played; by default `models/RUN` for `datasets/RUN/…`.
+    /// The registry of the models that played; by default `models/RUN` for `datasets/RUN/…`.
     pub models: Option<&'a Path>,
 }
 
@@ -35,8 +34,6 @@ pub struct VerifyReport {
     pub checked: Checked,
     /// Games made again.
     pub games_remade: u64,
-    /// Exact rows solved again.
-    pub rows_resolved: u64,
 }
 
 /// What was checked of a kind of dataset; `games` are all of them, `replayed` those that were replayed move by move.
@@ -60,19 +57,14 @@ pub fn verify(task: VerifyTask<'_>, context: Context<'_>) -> Result<VerifyReport
         return Err(ArtifactError::unfit(stranger, "the manifest does not list it").into());
     }
     let kind = dataset.manifest().kind;
-    if matches!(kind, DatasetKind::Selfplay | DatasetKind::Imported) {
-        return positions::verify(task, &dataset, context);
-    }
-    for (option, share) in [("--remake", task.remake), ("--resolve", task.resolve)] {
-        if share.is_some() {
-            return Err(StageError::Setting(format!("{option}: {} holds no positions", task.dataset.display())));
+    match kind {
+        DatasetKind::Selfplay | DatasetKind::Imported => positions::verify(task, &dataset, context),
+        DatasetKind::Gate => gate::verify(task, &dataset, context),
+        DatasetKind::Mpc if task.remake.is_some() => {
+            Err(StageError::Setting(format!("--remake: {} holds no games", task.dataset.display())))
         }
+        DatasetKind::Mpc => Ok(VerifyReport { checked: mpc::verify(&dataset, context)?, games_remade: 0 }),
     }
-    let checked = match kind {
-        DatasetKind::Gate => gate::verify(&dataset, task.fast, context)?,
-        _ => mpc::verify(&dataset, context)?,
-    };
-    Ok(VerifyReport { checked, games_remade: 0, rows_resolved: 0 })
 }
 
 /// Checks that a manifest asks for the items of its config, and that its parts are those into which they are divided.

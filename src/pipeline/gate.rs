@@ -8,6 +8,7 @@ mod openings;
 mod play;
 pub mod proof;
 pub mod recipe;
+pub mod remake;
 pub mod run;
 pub mod score;
 pub mod task;

@@ -7,13 +7,9 @@ use crate::support::workspace::{
 use renma::artifact::dataset::folder::part_path;
 use renma::artifact::dataset::manifest::content_of;
 use renma::artifact::step::settings_hash;
-use renma::artifact::{
-    ContentHash, DatasetKind, DatasetWriter, GAMES, ImportedGame, Manifest, ModelRef, NEVER, POSITIONS, PositionRow,
-    Provenance,
-};
-use renma::engine::{Depth, Game, Limits, MpcLevel, NodeRequest, Score, Searcher, Squares};
+use renma::artifact::{DatasetKind, GAMES, Manifest, ModelRef, NEVER, POSITIONS};
+use renma::engine::{Depth, Limits, MpcLevel, NodeRequest, Searcher};
 use renma::pipeline::generate::task::ALGORITHM;
-use renma::random::{Stream, stream};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
@@ -167,21 +163,6 @@ fn searches_of_positions_end_at_the_first_signal() {
     }
 }
 
-/// A dataset with one position of 50 empty squares that says that its score is exact.
-fn hard_dataset(folder: &Path) {
-    // No solver gets to the end from so far, whatever the play.
-    let mut rng = stream(1, Stream::Game(1, 7));
-    let mut game = Game::default();
-    while game.to_move().position.empties() != 50 {
-        game.play(rng.pick(Squares(game.to_move().position.legal_moves())).unwrap()).unwrap();
-    }
-    let row = PositionRow::unlabeled(game.to_move(), game.ply());
-    let row = PositionRow { score: Some(Score(0)), depth: Some(50), exact: Some(true), ..row };
-    let mut writer = DatasetWriter::new(folder, ContentHash::of(b"hard")).unwrap();
-    writer.push(ImportedGame { moves: None, result: None, rows: vec![row] }).unwrap();
-    writer.finish(Provenance::default()).unwrap();
-}
-
 /// Lets a dataset say, in manifest and footers, that its labels are from searches of depth 30.
 fn say_depth_30(folder: &Path) {
     let mut manifest = Manifest::read(folder, DatasetKind::Selfplay).unwrap();
@@ -214,15 +195,13 @@ fn say_depth_30(folder: &Path) {
 }
 
 #[test]
-fn checks_that_search_again_end_at_the_first_signal() {
+fn a_check_that_searches_again_ends_at_the_first_signal() {
     let workspace = Workspace::new();
     workspace.write("configs/features/edge-corner.toml", workspace::shipped("features/edge-corner.toml"));
     let config = config(&workspace, "quick", &[]);
     workspace.done(&format!("generate --config {config} --model builtin:square-weights --output data/quick"));
     say_depth_30(&workspace.path("data/quick"));
     check_in_the_midst(&workspace, "dataset verify data/quick --fast --remake 1");
-    hard_dataset(&workspace.path("data/hard"));
-    check_in_the_midst(&workspace, "dataset verify data/hard --resolve 1");
 }
 
 #[test]

@@ -6,6 +6,8 @@ use renma::artifact::dataset::manifest::content_of;
 use renma::artifact::dataset::verdict::read_verdict;
 use renma::artifact::seal::write_sealed;
 use renma::artifact::{ChampionFile, DatasetKind, Footer, GATE_GAMES, GateGameRow, Manifest, NEVER, Table, TableRow};
+use renma::engine::{Discs, Game, Square, Squares};
+use renma::random::{Stream, stream};
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -239,36 +241,61 @@ fn change_game(gate: &Path, change: impl Fn(&mut Vec<GateGameRow>)) {
     write_sealed(&gate.join("verdict.json"), &verdict).unwrap();
 }
 
+/// Ends a game of a gate otherwise, by the rules and with the same result.
+fn end_otherwise(row: &mut GateGameRow) {
+    let moves: Vec<Square> = Game::from_transcript(&row.moves).unwrap().moves().collect();
+    for number in 0.. {
+        let mut rng = stream(1, Stream::Game(1, number));
+        let mut game = Game::from_moves(moves[..moves.len() - 12].iter().copied()).unwrap();
+        while !game.is_over() {
+            game.play(rng.pick(Squares(game.to_move().position.legal_moves())).unwrap()).unwrap();
+        }
+        let Discs(result) = if row.candidate_black { game.black_discs() } else { -game.black_discs() };
+        if result == i32::from(row.result) && game.transcript() != row.moves {
+            row.moves = game.transcript();
+            return;
+        }
+    }
+}
+
 #[test]
 fn a_remake_passes_on_the_games_as_played_and_fails_on_changed_ones() {
     let workspace = copy_of_run();
-    let start = "builtin:disc-count";
     let gate = "datasets/smoke/gate/generation=0001";
     let folder = workspace.path(gate);
-    let arguments = format!(
-        "gate --config configs/smoke.toml --models models/smoke --candidate v0002 --baseline {start} {AVOID} --output {gate}"
-    );
-    let verdict = workspace.run(&arguments).code;
-    assert!(matches!(verdict, Some(0 | 10 | 11)), "{verdict:?}");
-    assert_eq!(workspace.run(&format!("{arguments} --remake")).code, verdict);
-    let changes: [fn(&mut Vec<GateGameRow>); 4] = [
+    let remake = format!("dataset verify {gate} --remake 100%");
+    let report = workspace.done(&format!("{remake} --json"));
+    let games = 2 * read_verdict(&folder).unwrap().pairs_done;
+    assert!(report.contains(&format!("\"games_remade\":{games},")), "{report}");
+    let changes: [fn(&mut Vec<GateGameRow>); 5] = [
         |rows| rows[5].result += 2,
         |rows| rows[6].moves.truncate(20),
         |rows| rows.swap(8, 9),
         |rows| drop(rows.pop()),
+        |rows| end_otherwise(&mut rows[7]),
     ];
     for (number, change) in changes.into_iter().enumerate() {
         let copy = workspace.path("copy");
         copy_folder(&folder, &copy);
         change_game(&folder, change);
-        let outcome = workspace.run(&format!("{arguments} --remake"));
+        let outcome = workspace.run(&remake);
         assert_eq!(outcome.code, Some(65), "change {number}: {}", outcome.stderr);
         assert!(outcome.stderr.contains("games/part-00000.parquet"), "change {number}: {}", outcome.stderr);
+        // What follows the rules is found only by playing.
+        let is_legal = outcome.stderr.contains("game 7 does not play out the same again");
+        assert_eq!(is_legal, number == 4, "change {number}: {}", outcome.stderr);
+        assert_eq!(workspace.run(&format!("dataset verify {gate}")).code == Some(0), is_legal, "change {number}");
         copy_folder(&copy, &folder);
     }
-    assert_eq!(workspace.run(&format!("{arguments} --remake")).code, verdict);
-    let missing = workspace.run(&format!("{} --remake", arguments.replace(gate, "nowhere")));
-    assert_eq!(missing.code, Some(2), "{}", missing.stderr);
+    workspace.done(&remake);
+    for (arguments, code, words) in [
+        (format!("{remake} --models nowhere"), 2, "which played the dataset"),
+        ("dataset verify nowhere --remake 100%".to_owned(), 2, "nowhere"),
+    ] {
+        let outcome = workspace.run(&arguments);
+        assert_eq!(outcome.code, Some(code), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains(words), "{}", outcome.stderr);
+    }
 }
 
 #[test]

@@ -262,7 +262,9 @@ fn a_damaged_or_missing_batch_without_a_verdict_is_played_again() {
     bytes[middle] ^= 4;
     workspace.write("mended/games/part-00002.parquet", &bytes);
     std::fs::remove_file(workspace.path("mended/games/part-00000.parquet")).unwrap();
-    refused(&workspace, &format!("{arguments} --output mended --remake"), 65, &["games/part-00000.parquet"]);
+    let outcome = workspace.run("dataset verify mended --remake 100%");
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("games/part-00000.parquet: it does not exist"), "{}", outcome.stderr);
     std::fs::remove_file(workspace.path("mended/manifest.json")).unwrap();
     let outcome = workspace.run(&format!("gate {arguments} --output mended --json"));
     assert!(outcome.stdout.contains("\"games_played\":32"), "{}", outcome.stdout);
@@ -321,7 +323,7 @@ fn openings_are_different_balanced_and_not_among_the_training_positions() {
         65,
         &["gate/manifest.json", "games of a gate"],
     );
-    check(&workspace, &format!("{arguments} --avoid train1 train2 --remake"), "gate", 11);
+    workspace.done("dataset verify gate --remake 100%");
 }
 
 #[test]
@@ -357,12 +359,12 @@ fn a_limit_of_nodes_decides_the_games_on_any_number_of_threads() {
 }
 
 #[test]
-fn a_verdict_that_the_games_do_not_lead_to_fails_the_remake() {
+fn a_verdict_that_the_games_do_not_lead_to_is_refused() {
     let workspace = Workspace::new();
     let config = quick(&workspace, "a", &[]);
     let arguments = format!("--config {config} {STRONG_WEAK}");
     let verdict = check(&workspace, &arguments, "gate", 0);
-    check(&workspace, &format!("{arguments} --remake"), "gate", 0);
+    workspace.done("dataset verify gate --remake 100%");
     let changes: [fn(&mut VerdictFile); 4] = [
         |verdict| verdict.verdict = Verdict::Rejected,
         |verdict| verdict.score.wins += 1,
@@ -373,7 +375,9 @@ fn a_verdict_that_the_games_do_not_lead_to_fails_the_remake() {
         let mut changed = verdict.clone();
         change(&mut changed);
         workspace.write("gate/verdict.json", seal(&changed));
-        refused(&workspace, &format!("{arguments} --output gate --remake"), 65, &["gate/verdict.json"]);
+        let outcome = workspace.run("dataset verify gate");
+        assert_eq!(outcome.code, Some(65), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("gate/verdict.json"), "{}", outcome.stderr);
     }
     let mut older = serde_json::to_value(&verdict).unwrap();
     older.as_object_mut().unwrap().remove("format");

@@ -3,7 +3,8 @@
 
 use renma::artifact::dataset::positions::IMPORTED_POSITIONS;
 use renma::artifact::publish::publish_bytes;
-use renma::artifact::{Footer, PositionRow};
+use renma::artifact::{Builtin, Footer, PositionRow};
+use renma::engine::Searcher;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -268,6 +269,16 @@ pub(crate) fn all_paths(folder: &Path) -> Vec<PathBuf> {
     }
     paths.sort();
     paths
+}
+
+/// Solves the positions of exact rows, each with an empty table, and compares the scores.
+pub(crate) fn check_exact_scores(rows: &[PositionRow]) {
+    let model = Builtin::Champion.model();
+    let mut searcher = Searcher::new(&model.evaluation, &model.mpc, 16);
+    for row in rows.iter().filter(|row| row.exact == Some(true)) {
+        searcher.clear();
+        assert_eq!(row.score, Some(searcher.solve(row.position().unwrap()).score), "{row:?}");
+    }
 }
 
 /// Copies a folder, locks left out.

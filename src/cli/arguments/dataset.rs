@@ -41,9 +41,7 @@ pub(in crate::cli) struct ExportArguments {
 }
 
 #[derive(Args, Debug)]
-#[command(
-    after_help = "Example: renma dataset verify datasets/default/selfplay/generation=0001 --remake 1% --resolve 1%"
-)]
+#[command(after_help = "Example: renma dataset verify datasets/default/selfplay/generation=0001 --remake 1%")]
 pub(in crate::cli) struct VerifyArguments {
     /// The dataset folder
     #[arg(value_name = "DIR")]
@@ -51,16 +49,13 @@ pub(in crate::cli) struct VerifyArguments {
     /// Skip the replay of games
     #[arg(long)]
     pub(in crate::cli) fast: bool,
-    /// Of self-play: also play this share of the games again from their random streams, and compare
+    /// Of self-play and gates: also play this share of the games again, and compare
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(in crate::cli) remake: Option<f64>,
-    /// Of positions: also solve this share of the exact rows again
-    #[arg(long, value_name = "SHARE", value_parser = share)]
-    pub(in crate::cli) resolve: Option<f64>,
-    /// With --remake or --resolve: the seed that chooses games and rows [default: a new one each time, printed]
+    /// With --remake: the seed that chooses games [default: a new one each time, printed]
     #[arg(long, value_name = "N")]
     pub(in crate::cli) seed: Option<u64>,
-    /// With --remake: the registry of the model that played [default: models/RUN for datasets/RUN/..., else models/default]
+    /// With --remake: the registry of the models that played [default: models/RUN for datasets/RUN/..., else models/default]
     #[arg(long, value_name = "REG")]
     pub(in crate::cli) models: Option<PathBuf>,
 }

@@ -1,18 +1,33 @@
-//! Checks the games of a gate and recomputes its verdict from them.
+//! Checks the games of a gate, recomputes its verdict from them, and plays a sample of them again.
 
-use super::{Checked, check_division, check_roles, over_parts};
+use super::players::player;
+use super::{Checked, VerifyReport, VerifyTask, check_division, check_roles, over_parts};
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::recipe::check_footers;
 use crate::artifact::dataset::verdict::read_verdict;
 use crate::artifact::{ArtifactError, Dataset, GATE_GAMES, GateGameRow, Manifest, OpeningCounts, Table, VerdictFile};
 use crate::pipeline::gate::decider::Decider;
 use crate::pipeline::gate::proof::{prove_batch, repeated_opening};
+use crate::pipeline::gate::remake::Remake;
 use crate::pipeline::gate::score::score;
 use crate::pipeline::gate::task::{BATCH_PAIRS, GateConfig};
+use crate::pipeline::item_sample::ItemSample;
 use crate::pipeline::{Context, StageError, keys};
 
-/// Checks every game and every pair, and that they lead to the verdict.
-pub(super) fn verify(dataset: &Dataset, fast: bool, context: Context<'_>) -> Result<Checked, StageError> {
+/// Checks every game and every pair, and that they lead to the verdict, and plays the share of the games again that the task asks for.
+pub(super) fn verify(
+    task: VerifyTask<'_>,
+    dataset: &Dataset,
+    context: Context<'_>,
+) -> Result<VerifyReport, StageError> {
+    let games = 2 * dataset.manifest().done;
+    // Hours of checking do not end with games that cannot be played.
+    let load = |role| player(dataset, role, task.models);
+    let players = task.remake.map(|_| Ok::<_, StageError>((load("candidate")?, load("baseline")?))).transpose()?;
+    let remake = task.remake.zip(players.as_ref()).map(|(share, (candidate, baseline))| {
+        Remake::new(dataset, candidate, baseline, ItemSample::of_share(task.seed, games, share))
+    });
+    let remake = remake.transpose()?;
     let config = keys::Checked::<GateConfig>::of_dataset(dataset)?;
     let verdict = read_verdict(dataset.folder())?;
     check_division(dataset, config.games / 2, BATCH_PAIRS)?;
@@ -20,7 +35,7 @@ pub(super) fn verify(dataset: &Dataset, fast: bool, context: Context<'_>) -> Res
     let settings = dataset.manifest().settings("gate");
     let batches = over_parts(context, "verify", dataset, |index| {
         check_footers(dataset, index, &settings)?;
-        Ok(prove_batch(dataset, index, &config, !fast, context.stop)?)
+        Ok(prove_batch(dataset, index, &config, !task.fast, context.stop)?)
     })?;
     let (batches, openings): (Vec<_>, Vec<_>) = batches.into_iter().unzip();
     if let Some((index, reason)) = repeated_opening(dataset, &openings) {
@@ -30,8 +45,12 @@ pub(super) fn verify(dataset: &Dataset, fast: bool, context: Context<'_>) -> Res
     check_manifest(dataset.manifest(), &verdict).map_err(damaged)?;
     check_openings(dataset, &verdict)?;
     check_verdict(&config, &batches, &verdict).map_err(damaged)?;
-    let games = 2 * dataset.manifest().done;
-    Ok(Checked::Gate { games, replayed: if fast { 0 } else { games }, verdict: verdict.verdict })
+    let mut games_remade = 0;
+    if let Some(remake) = remake {
+        games_remade = over_parts(context, "remake", dataset, |index| remake.part(index, context))?.iter().sum();
+    }
+    let checked = Checked::Gate { games, replayed: if task.fast { 0 } else { games }, verdict: verdict.verdict };
+    Ok(VerifyReport { checked, games_remade })
 }
 
 /// Checks that a verdict belongs to the match that the manifest describes.

@@ -88,7 +88,8 @@ pub(super) fn play_batches(
     let Some(last) = ranges.last() else { return Ok(0) };
     let positions = avoided.positions(task.config.opening_plies, context)?;
     // Judging an opening takes a moment beside the games that begin with it.
-    let openings = Mutex::new((Openings::new(task, &positions), Players::new(task, context.stop)));
+    let players = || Players::new(&task.config, &task.candidate.model, &task.baseline.model, context.stop);
+    let openings = Mutex::new((Openings::new(task, &positions), players()));
     let opening_of = |pair: u64| {
         let (openings, judge) = &mut *openings.lock().unwrap_or_else(PoisonError::into_inner);
         let wanted = if is_whole { last.ids().end } else { pair + 1 };
@@ -109,7 +110,7 @@ pub(super) fn play_batches(
         let openings = pairs.last().map_or_else(OpeningCounts::default, |(_, counts)| *counts);
         sink(range, BatchRows { rows: pairs.into_iter().flat_map(|(rows, _)| rows).collect(), openings })
     };
-    let result = make_items(ranges, || Players::new(task, context.stop), play, &mut collect, context);
+    let result = make_items(ranges, players, play, &mut collect, context);
     match result {
         // Nothing stopped the threads but a lack of openings.
         Err(StageError::Interrupted) if !context.stopped() => {

@@ -1,7 +1,7 @@
 //! Gate games: each opening is played once with each color, by the same search with two models.
 
-use super::task::{BALANCE_DEPTH, BALANCE_DISCS, GateMode, GateTask, TABLE_BITS};
-use crate::artifact::{GateGameRow, LoadedModel};
+use super::task::{BALANCE_DEPTH, BALANCE_DISCS, GateConfig, GateMode, TABLE_BITS};
+use crate::artifact::{GateGameRow, Model};
 use crate::engine::{Depth, Game, Limits, Position, Searcher, Square, Stopped};
 use crate::pipeline::selective::selective;
 use std::sync::atomic::AtomicBool;
@@ -14,10 +14,8 @@ pub(super) struct Players<'m> {
 }
 
 impl<'m> Players<'m> {
-    pub(super) fn new(task: &'m GateTask, stop: &'m AtomicBool) -> Self {
-        let config = &task.config;
-        let player = |loaded: &'m LoadedModel, nodes| {
-            let model = &loaded.model;
+    pub(super) fn new(config: &GateConfig, candidate: &'m Model, baseline: &'m Model, stop: &'m AtomicBool) -> Self {
+        let player = |model: &'m Model, nodes| {
             let limits = Limits {
                 exact_empties: config.exact_empties,
                 nodes,
@@ -30,8 +28,8 @@ impl<'m> Players<'m> {
         let [candidate_nodes, baseline_nodes] = config.node_limits();
         Self {
             mode: config.mode,
-            candidate: player(&task.candidate, candidate_nodes),
-            baseline: player(&task.baseline, baseline_nodes),
+            candidate: player(candidate, candidate_nodes),
+            baseline: player(baseline, baseline_nodes),
         }
     }
 
@@ -78,32 +76,23 @@ mod tests {
     use crate::artifact::Builtin;
     use crate::engine::{MpcLevel, Squares};
     use crate::pipeline::fixtures::default_table;
-    use crate::pipeline::gate::task::GateConfig;
     use crate::pipeline::keys::Checked;
     use crate::pipeline::selective::SelectiveConfig;
     use crate::random::{Stream, stream};
 
     #[test]
     fn openings_are_judged_by_the_search_of_the_baseline() {
-        let [candidate, baseline] = [Builtin::DiscCount, Builtin::Champion].map(LoadedModel::builtin);
+        let [candidate, baseline] = [Builtin::DiscCount, Builtin::Champion].map(Builtin::model);
         let lines = SelectiveConfig { threshold: None, rank: Some(2), extension: None };
         let lines = Checked::new(lines).unwrap();
         for (mpc, table) in [(MpcLevel::Percent(50), None), (MpcLevel::FullWidth, Some(lines))] {
             let limits =
                 Limits { mpc, selective: selective(table.as_ref()), ..Limits::full_width(Depth(BALANCE_DEPTH)) };
             let changed = |config: &mut GateConfig| (config.mpc_level, config.selective) = (mpc, table.clone());
-            let task = GateTask {
-                config: default_table::<GateConfig>().with(changed).unwrap(),
-                seed: 1,
-                generation: 1,
-                candidate: candidate.clone(),
-                baseline: baseline.clone(),
-                avoid: Vec::new(),
-                output: "".into(),
-            };
+            let config = default_table::<GateConfig>().with(changed).unwrap();
             let never = AtomicBool::new(false);
-            let mut players = Players::new(&task, &never);
-            let mut searcher = Searcher::new(&baseline.model.evaluation, &baseline.model.mpc, TABLE_BITS);
+            let mut players = Players::new(&config, &candidate, &baseline, &never);
+            let mut searcher = Searcher::new(&baseline.evaluation, &baseline.mpc, TABLE_BITS);
             let mut is_balanced = |position, limits| {
                 searcher.clear();
                 searcher.search(position, limits).score.abs().discs() <= BALANCE_DISCS

@@ -1,18 +1,13 @@
-//! Does a sample of a dataset's work again: whole games from their streams, exact scores by solving.
+//! Plays a sample of a dataset's games again from their streams.
 
 use super::openings::Openings;
 use super::play::{Player, SelfplayGame};
 use super::recipe::origin_of;
 use super::task::{ALGORITHM, GenerateConfig, OpeningChoice};
 use crate::artifact::{ArtifactError, Dataset, GAMES, Model, POSITIONS, Table};
-use crate::engine::Searcher;
 use crate::pipeline::item_sample::ItemSample;
 use crate::pipeline::keys::Checked;
 use crate::pipeline::{Context, StageError};
-use crate::random::{Stream, belongs};
-
-/// A table of 2^18 entries for solving.
-const TABLE_BITS: u8 = 18;
 
 /// Plays games of a dataset again.
 #[derive(Debug)]
@@ -92,36 +87,4 @@ pub(super) fn difference(stored: &[SelfplayGame], again: &SelfplayGame) -> Optio
         None => return None,
     };
     Some((&POSITIONS, reason))
-}
-
-/// Solves a share of a part's exact rows again, chosen by a seed; returns the number of rows.
-///
-/// # Errors
-///
-/// The first row whose score is not the exact one.
-pub fn resolve_part(
-    dataset: &Dataset,
-    index: usize,
-    (seed, share): (u64, f64),
-    model: &Model,
-    context: Context<'_>,
-) -> Result<u64, StageError> {
-    let mut searcher = Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS).stopped_by(context.stop);
-    let mut count = 0;
-    for (number, row) in (0_u64..).zip(dataset.rows(index, context.stop)?) {
-        let name = [row.game_id.to_le_bytes(), u64::from(row.ply).to_le_bytes()].concat();
-        if row.exact != Some(true) || !belongs(seed, Stream::Remake, &name, share) {
-            continue;
-        }
-        let damaged = |reason: String| dataset.damaged(&POSITIONS, index, format!("row {number}: {reason}"));
-        let position = row.position().map_err(damaged)?;
-        count += 1;
-        searcher.clear();
-        let score = searcher.solve(position).unless_stopped()?.score.0;
-        let labeled = row.score.map(|score| score.0);
-        if labeled != Some(score) {
-            return Err(damaged(format!("its exact score is {score}, not {labeled:?}")).into());
-        }
-    }
-    Ok(count)
 }
