@@ -12,6 +12,7 @@ pub mod keys;
 pub mod level;
 pub mod parts;
 pub mod promote;
+pub mod proof;
 pub mod request;
 pub mod selective;
 pub mod stage;

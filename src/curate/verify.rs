@@ -1,12 +1,13 @@
 //! Checks a dataset of any kind against its manifest and itself, and makes a sample of its work again.
 
 mod gate;
-mod mpc;
 mod players;
 mod positions;
 
 use crate::artifact::dataset::verify::strangers;
-use crate::artifact::{ArtifactError, Dataset, DatasetKind, PartRange, Verdict};
+use crate::artifact::{ArtifactError, Dataset, DatasetKind, MPC_SAMPLES, Verdict};
+use crate::pipeline::fit_mpc::proof::SampleProof;
+use crate::pipeline::proof::PartProof;
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use serde::Serialize;
@@ -19,7 +20,7 @@ pub struct VerifyTask<'a> {
     pub dataset: &'a Path,
     /// Whether to leave out the replay of games.
     pub fast: bool,
-    /// The share of games to make again from their random streams.
+    /// The share of games to make again.
     pub remake: Option<f64>,
     /// What chooses those games.
     pub seed: u64,
@@ -63,32 +64,23 @@ pub fn verify(task: VerifyTask<'_>, context: Context<'_>) -> Result<VerifyReport
         DatasetKind::Mpc if task.remake.is_some() => {
             Err(StageError::Setting(format!("--remake: {} holds no games", task.dataset.display())))
         }
-        DatasetKind::Mpc => Ok(VerifyReport { checked: mpc::verify(&dataset, context)?, games_remade: 0 }),
+        DatasetKind::Mpc => {
+            let (SampleProof { config, .. }, _) = prove(&dataset, task.fast, context)?;
+            let (games, rows) = (dataset.manifest().done, dataset.manifest().rows(MPC_SAMPLES.name));
+            let samples = games * u64::from(config.sampling().game_samples);
+            Ok(VerifyReport { checked: Checked::Mpc { games, samples, rows }, games_remade: 0 })
+        }
     }
 }
 
-/// Checks that a manifest asks for the items of its config, and that its parts are those into which they are divided.
-fn check_division(dataset: &Dataset, items: u64, part_items: u64) -> Result<(), ArtifactError> {
-    let manifest = dataset.manifest();
-    let damaged = |reason| Err(ArtifactError::damaged(&dataset.folder().join("manifest.json"), reason));
-    if manifest.asked != items {
-        return damaged(format!("it says {} asked, and its config asks for {items}", manifest.asked));
+/// Proves the parts of a dataset; returns the proof, and what it found of each.
+fn prove<P: PartProof>(dataset: &Dataset, fast: bool, context: Context<'_>) -> Result<(P, Vec<P::Found>), StageError> {
+    let proof = P::of(dataset)?;
+    let found = over_parts(context, "verify", dataset, |index| Ok(proof.prove(dataset, index, fast, context.stop)?))?;
+    match P::contradiction(dataset, &found) {
+        Some((index, table, reason)) => Err(dataset.damaged(table, index, reason).into()),
+        None => Ok((proof, found)),
     }
-    let ranges = PartRange::all(items, part_items);
-    let differing = ranges.iter().zip(&manifest.parts).find(|(range, part)| range.count != part.count);
-    if let Some((range, part)) = differing {
-        return damaged(format!("part {} has {} items, {} expected", range.index, part.count, range.count));
-    }
-    Ok(())
-}
-
-/// Checks that a manifest names the models in these roles and no others; `roles` ascend.
-fn check_roles(dataset: &Dataset, roles: &[&str]) -> Result<(), ArtifactError> {
-    if dataset.manifest().models.keys().eq(roles) {
-        return Ok(());
-    }
-    let reason = format!("its models are not those of the roles {}", roles.join(" and "));
-    Err(ArtifactError::damaged(&dataset.folder().join("manifest.json"), reason))
 }
 
 /// Runs a check over all parts on all threads; returns what each found, in order.

@@ -2,6 +2,7 @@
 //! them again. A stage fills in what its rows are and how they are made.
 
 use super::item_sample::ItemSample;
+use super::proof::PartProof;
 use super::stage::Facts;
 use super::{Context, StageError};
 use crate::artifact::dataset::folder::{part_indices, part_path, sweep_dataset};
@@ -95,8 +96,8 @@ pub(super) trait PartKind: Sync + Sized {
     /// The rows of a part, or of a range of items in it.
     type Rows: Send;
 
-    /// What the proof of a part leaves to compare with other parts.
-    type Proof: Send;
+    /// What follows from the parts without making them again.
+    type Proof: PartProof;
 
     /// The most rows of a table that a part may have.
     fn rows_max(&self, table: &Table, range: &PartRange) -> u64;
@@ -121,14 +122,6 @@ pub(super) trait PartKind: Sync + Sized {
     /// The first difference between the rows of a part and those of a range of its items that were made again: the table and
     /// the reason.
     fn difference(range: &PartRange, stored: &Self::Rows, again: &Self::Rows) -> Option<(&'static Table, String)>;
-
-    /// Proves what follows from the rows of a part without making them again; returns what must agree with the other parts.
-    fn prove(&self, dataset: &Dataset, index: usize, context: Context<'_>) -> Result<Self::Proof, StageError>;
-
-    /// The first part that contradicts one before it, by number: the table and the reason. There is a proof for each part.
-    fn contradiction(_dataset: &Dataset, _proofs: &[Self::Proof]) -> Option<(usize, &'static Table, String)> {
-        None
-    }
 
     /// Whether the stage has published its result.
     fn is_finished(&self, parts: &Parts<'_, Self>) -> Result<bool, StageError> {
@@ -313,13 +306,14 @@ impl<K: PartKind> Parts<'_, K> {
 
     /// The parts of a dataset that contradict themselves or each other, with their files and the reasons.
     fn prove(&self, dataset: &Dataset, context: Context<'_>) -> Result<FalseParts, StageError> {
+        let proof = K::Proof::of(dataset)?;
         let prove = |index: usize| {
             context.check()?;
             for table in K::FACTS.tables() {
                 let path = part_path(self.folder, table, index);
                 table.check_bytes(&path, &dataset.manifest().parts[index].files[table.name], context.stop)?;
             }
-            self.kind.prove(dataset, index, context)
+            Ok(proof.prove(dataset, index, false, context.stop)?)
         };
         let prove = |index: usize| match prove(index) {
             Err(StageError::Artifact(ArtifactError::Damaged { path, reason })) => Ok(Err((path, reason))),
@@ -327,15 +321,15 @@ impl<K: PartKind> Parts<'_, K> {
         };
         let parts = 0..dataset.part_count();
         let proved: Result<Vec<_>, StageError> = context.pool()?.install(|| parts.into_par_iter().map(prove).collect());
-        let (mut false_parts, mut proofs) = (FalseParts::new(), Vec::new());
+        let (mut false_parts, mut all) = (FalseParts::new(), Vec::new());
         for (index, proved) in proved?.into_iter().enumerate() {
             match proved {
-                Ok(proof) => proofs.push(proof),
-                Err(found) => drop(false_parts.insert(index, found)),
+                Ok(found) => all.push(found),
+                Err(fault) => drop(false_parts.insert(index, fault)),
             }
         }
         if false_parts.is_empty()
-            && let Some((index, table, reason)) = K::contradiction(dataset, &proofs)
+            && let Some((index, table, reason)) = K::Proof::contradiction(dataset, &all)
         {
             false_parts.insert(index, (part_path(self.folder, table, index), reason));
         }

@@ -1,18 +1,17 @@
 //! Checks the games of a gate, recomputes its verdict from them, and plays a sample of them again.
 
 use super::players::player;
-use super::{Checked, VerifyReport, VerifyTask, check_division, check_roles, over_parts};
+use super::{Checked, VerifyReport, VerifyTask, over_parts, prove};
 use crate::artifact::dataset::folder::part_path;
-use crate::artifact::dataset::recipe::check_footers;
 use crate::artifact::dataset::verdict::read_verdict;
 use crate::artifact::{ArtifactError, Dataset, GATE_GAMES, GateGameRow, Manifest, OpeningCounts, Table, VerdictFile};
 use crate::pipeline::gate::decider::Decider;
-use crate::pipeline::gate::proof::{prove_batch, repeated_opening};
+use crate::pipeline::gate::proof::{PairProof, ProvedBatch};
 use crate::pipeline::gate::remake::Remake;
 use crate::pipeline::gate::score::score;
-use crate::pipeline::gate::task::{BATCH_PAIRS, GateConfig};
+use crate::pipeline::gate::task::GateConfig;
 use crate::pipeline::item_sample::ItemSample;
-use crate::pipeline::{Context, StageError, keys};
+use crate::pipeline::{Context, StageError};
 
 /// Checks every game and every pair, and that they lead to the verdict, and plays the share of the games again that the task asks for.
 pub(super) fn verify(
@@ -28,19 +27,8 @@ pub(super) fn verify(
         Remake::new(dataset, candidate, baseline, ItemSample::of_share(task.seed, games, share))
     });
     let remake = remake.transpose()?;
-    let config = keys::Checked::<GateConfig>::of_dataset(dataset)?;
     let verdict = read_verdict(dataset.folder())?;
-    check_division(dataset, config.games / 2, BATCH_PAIRS)?;
-    check_roles(dataset, &["baseline", "candidate"])?;
-    let settings = dataset.manifest().settings("gate");
-    let batches = over_parts(context, "verify", dataset, |index| {
-        check_footers(dataset, index, &settings)?;
-        Ok(prove_batch(dataset, index, &config, !task.fast, context.stop)?)
-    })?;
-    let (batches, openings): (Vec<_>, Vec<_>) = batches.into_iter().unzip();
-    if let Some((index, reason)) = repeated_opening(dataset, &openings) {
-        return Err(dataset.damaged(&GATE_GAMES, index, reason).into());
-    }
+    let (PairProof { config, .. }, batches) = prove(dataset, task.fast, context)?;
     let damaged = |reason| ArtifactError::damaged(&dataset.folder().join("verdict.json"), reason);
     check_manifest(dataset.manifest(), &verdict).map_err(damaged)?;
     check_openings(dataset, &verdict)?;
@@ -88,15 +76,16 @@ fn check_openings(dataset: &Dataset, verdict: &VerdictFile) -> Result<(), Artifa
 }
 
 /// Checks that the games lead to the verdict, and that none came after the game that decided.
-fn check_verdict(config: &GateConfig, batches: &[Vec<GateGameRow>], verdict: &VerdictFile) -> Result<(), String> {
+fn check_verdict(config: &GateConfig, batches: &[ProvedBatch], verdict: &VerdictFile) -> Result<(), String> {
     let mut decider = Decider::new(config);
     for (count, batch) in batches.iter().enumerate() {
         if decider.is_decided() {
             return Err(format!("it was decided after {count} of {} parts", batches.len()));
         }
-        decider.look(batch);
+        decider.look(&batch.rows);
     }
-    let score = score(&batches.concat());
+    let rows: Vec<GateGameRow> = batches.iter().flat_map(|batch| batch.rows.iter().cloned()).collect();
+    let score = score(&rows);
     let (told, counted) = (verdict.score.pairs, score.pairs);
     if told != counted {
         return Err(format!("it counts pairs {told:?}, its games make {counted:?}"));

@@ -1,10 +1,10 @@
 //! The parts of the samples: positions of games with their searches.
 
-use super::proof::prove_samples;
+use super::proof::SampleProof;
 use super::recipe::recipe;
 use super::sample::{Sample, Sampler};
 use super::task::{FACTS, FitMpcTask};
-use crate::artifact::{ArtifactError, Dataset, Footer, MPC_SAMPLES, MpcSampleRow, PartRange, Table, TableRow};
+use crate::artifact::{ArtifactError, Footer, MPC_SAMPLES, MpcSampleRow, PartRange, Table, TableRow};
 use crate::pipeline::parts::{PartFiles, PartKind, Parts, Sampling, Sink};
 use crate::pipeline::stage::Facts;
 use crate::pipeline::workers::{make_items, make_until};
@@ -35,7 +35,7 @@ impl PartKind for &FitMpcTask {
     const SAMPLING: Sampling = Sampling { unit: "games", per: 25, min: 24, max: u64::MAX };
 
     type Rows = Vec<Sample>;
-    type Proof = ();
+    type Proof = SampleProof;
 
     fn rows_max(&self, _: &Table, range: &PartRange) -> u64 {
         // A sample has a row for each depth, and one for the end of the game.
@@ -74,9 +74,5 @@ impl PartKind for &FitMpcTask {
         let stored = stored.iter().filter(|sample| range.ids().contains(&sample.game));
         let reason = || format!("the samples of game {} are not those of its searches", range.first);
         (!stored.eq(again)).then(|| (&MPC_SAMPLES, reason()))
-    }
-
-    fn prove(&self, dataset: &Dataset, index: usize, context: Context<'_>) -> Result<(), StageError> {
-        Ok(prove_samples(dataset, index, &self.config, context.stop)?)
     }
 }

@@ -2,32 +2,45 @@
 
 use super::sample::{MetIn, Sample};
 use super::task::{FitMpcConfig, Sampling};
-use crate::artifact::{ArtifactError, Dataset, MPC_SAMPLES, MpcSampleRow, Part};
+use crate::artifact::dataset::recipe::check_footers;
+use crate::artifact::{ArtifactError, Dataset, MPC_SAMPLES, MpcSampleRow, Part, Settings};
 use crate::engine::Score;
+use crate::pipeline::StageError;
+use crate::pipeline::keys::Checked;
+use crate::pipeline::proof::{PartProof, check_division, check_roles};
 use std::sync::atomic::AtomicBool;
 
-/// Reads a part and proves its samples.
-///
-/// # Errors
-///
-/// A part that is damaged or holds a sample that no sampling produces, with that sample.
-pub fn prove_samples(
-    dataset: &Dataset,
-    index: usize,
-    config: &FitMpcConfig,
-    stop: &AtomicBool,
-) -> Result<(), ArtifactError> {
-    let (depth_max, sampling) = (config.depth_max, config.sampling());
-    let part = &dataset.manifest().parts[index];
-    let rows: Vec<MpcSampleRow> = dataset.read(&MPC_SAMPLES, index, stop)?;
-    let damaged = |reason: String| dataset.damaged(&MPC_SAMPLES, index, reason);
-    let samples = Sample::from_rows(&rows, depth_max).map_err(&damaged)?;
-    check_ids(part, &samples, sampling.game_samples.into()).map_err(&damaged)?;
-    for sample in &samples {
-        check_sample(sample, depth_max, &sampling)
-            .map_err(|reason| damaged(format!("sample {}: {reason}", sample.id)))?;
+/// What the manifest of a dataset permits its samples to be.
+pub struct SampleProof {
+    /// The `[fit_mpc]` table.
+    pub config: Checked<FitMpcConfig>,
+    settings: Settings,
+}
+
+impl PartProof for SampleProof {
+    type Found = ();
+
+    fn of(dataset: &Dataset) -> Result<Self, StageError> {
+        let config = Checked::<FitMpcConfig>::of_dataset(dataset)?;
+        check_division(dataset, config.games, config.part_games)?;
+        check_roles(dataset, &["searcher"])?;
+        Ok(Self { config, settings: dataset.manifest().settings("fit_mpc") })
     }
-    Ok(())
+
+    fn prove(&self, dataset: &Dataset, index: usize, _fast: bool, stop: &AtomicBool) -> Result<(), ArtifactError> {
+        check_footers(dataset, index, &self.settings)?;
+        let (depth_max, sampling) = (self.config.depth_max, self.config.sampling());
+        let part = &dataset.manifest().parts[index];
+        let rows: Vec<MpcSampleRow> = dataset.read(&MPC_SAMPLES, index, stop)?;
+        let damaged = |reason: String| dataset.damaged(&MPC_SAMPLES, index, reason);
+        let samples = Sample::from_rows(&rows, depth_max).map_err(&damaged)?;
+        check_ids(part, &samples, sampling.game_samples.into()).map_err(&damaged)?;
+        for sample in &samples {
+            check_sample(sample, depth_max, &sampling)
+                .map_err(|reason| damaged(format!("sample {}: {reason}", sample.id)))?;
+        }
+        Ok(())
+    }
 }
 
 /// Every game has the same number of samples, and all are numbered in order.

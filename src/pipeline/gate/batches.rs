@@ -3,16 +3,13 @@
 use super::avoided::Avoided;
 use super::contest::{BatchRows, play_batches};
 use super::decider::Decider;
-use super::proof::{prove_batch, repeated_opening};
+use super::proof::PairProof;
 use super::recipe::identity;
 use super::score::pair_counts;
 use super::task::{BATCH_PAIRS, FACTS, GateTask};
 use crate::artifact::dataset::verdict::read_verdict;
 use crate::artifact::publish::{exists, remove_file};
-use crate::artifact::{
-    ArtifactError, Dataset, Footer, GATE_GAMES, GateGameRow, PartRange, Step, Table, TableRow, VerdictFile,
-};
-use crate::engine::Position;
+use crate::artifact::{ArtifactError, Footer, GATE_GAMES, GateGameRow, PartRange, Step, Table, TableRow, VerdictFile};
 use crate::pipeline::parts::{PartFiles, PartKind, Parts, PartsProgress, Sampling, Sink};
 use crate::pipeline::stage::Facts;
 use crate::pipeline::{Context, StageError};
@@ -73,8 +70,7 @@ impl PartKind for Batches<'_> {
     const SAMPLING: Sampling = Sampling { unit: "pairs", per: 50, min: 60, max: u64::MAX };
 
     type Rows = BatchRows;
-    /// The position after the opening of each pair.
-    type Proof = Vec<Position>;
+    type Proof = PairProof;
 
     fn rows_max(&self, _: &Table, range: &PartRange) -> u64 {
         2 * range.count
@@ -119,14 +115,6 @@ impl PartKind for Batches<'_> {
         let is_last = stored.rows.last().is_some_and(|row| row.pair + 1 == range.ids().end);
         let is_false = rows.len() != again.rows.len() || (is_last && stored.openings != again.openings);
         is_false.then(|| (&GATE_GAMES, format!("its openings up to pair {} are not those drawn again", range.first)))
-    }
-
-    fn prove(&self, dataset: &Dataset, index: usize, context: Context<'_>) -> Result<Vec<Position>, StageError> {
-        Ok(prove_batch(dataset, index, &self.task.config, true, context.stop)?.1)
-    }
-
-    fn contradiction(dataset: &Dataset, openings: &[Vec<Position>]) -> Option<(usize, &'static Table, String)> {
-        repeated_opening(dataset, openings).map(|(index, reason)| (index, &GATE_GAMES, reason))
     }
 
     fn is_finished(&self, parts: &Parts<'_, Self>) -> Result<bool, StageError> {

@@ -1,53 +1,80 @@
 //! What follows from the games of a batch without playing them again: their order, their pairs, their results.
 
-use super::task::GateConfig;
-use crate::artifact::{ArtifactError, Dataset, GATE_GAMES, GateGameRow};
+use super::task::{BATCH_PAIRS, GateConfig};
+use crate::artifact::dataset::recipe::check_footers;
+use crate::artifact::{ArtifactError, Dataset, GATE_GAMES, GateGameRow, Settings, Table};
 use crate::engine::{Discs, Game, Position};
+use crate::pipeline::StageError;
+use crate::pipeline::keys::Checked;
+use crate::pipeline::proof::{PartProof, check_division, check_roles};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
-/// Reads a batch and proves its pairs; and if `replay`, that each game is legal, over, and ends with its result. Returns its games
-/// and the position after the opening of each pair, up to symmetry; no position if the games were not replayed.
-///
-/// # Errors
-///
-/// A part that is damaged or contradicts itself, with the game.
-pub fn prove_batch(
-    dataset: &Dataset,
-    index: usize,
-    config: &GateConfig,
-    replay: bool,
-    stop: &AtomicBool,
-) -> Result<(Vec<GateGameRow>, Vec<Position>), ArtifactError> {
-    let part = &dataset.manifest().parts[index];
-    let rows: Vec<GateGameRow> = dataset.read(&GATE_GAMES, index, stop)?;
-    let damaged = |reason: String| dataset.damaged(&GATE_GAMES, index, reason);
-    if rows.len() as u64 != 2 * part.count {
-        return Err(damaged(format!("it has {} games, {} pairs expected", rows.len(), part.count)));
-    }
-    let mut openings = Vec::new();
-    for (pair, games) in (part.first..).zip(rows.chunks_exact(2)) {
-        check_pair(pair, games, config.opening_plies).map_err(&damaged)?;
-        if replay {
-            let opening = |game: &GateGameRow| {
-                opening_of(game).map_err(|reason| damaged(format!("game {}: {reason}", game.game_id)))
-            };
-            opening(&games[1])?;
-            openings.push(opening(&games[0])?);
-        }
-    }
-    Ok((rows, openings))
+/// What the manifest of a gate permits its games to be.
+pub struct PairProof {
+    /// The `[gate]` table.
+    pub config: Checked<GateConfig>,
+    settings: Settings,
 }
 
-/// The first batch with an opening that an earlier pair has, and the reason. The openings are those of all batches.
-pub fn repeated_opening(dataset: &Dataset, openings: &[Vec<Position>]) -> Option<(usize, String)> {
-    let mut seen = BTreeSet::new();
-    for (index, (part, openings)) in dataset.manifest().parts.iter().zip(openings).enumerate() {
-        if let Some((pair, _)) = (part.first..).zip(openings).find(|(_, opening)| !seen.insert(*opening)) {
-            return Some((index, format!("pair {pair} has the opening of a pair before it, up to symmetry")));
-        }
+/// A batch that was proved.
+pub struct ProvedBatch {
+    /// Its games.
+    pub rows: Vec<GateGameRow>,
+    /// The position after the opening of each pair, up to symmetry; none if the games were not replayed.
+    openings: Vec<Position>,
+}
+
+impl PartProof for PairProof {
+    type Found = ProvedBatch;
+
+    fn of(dataset: &Dataset) -> Result<Self, StageError> {
+        let config = Checked::<GateConfig>::of_dataset(dataset)?;
+        check_division(dataset, config.games / 2, BATCH_PAIRS)?;
+        check_roles(dataset, &["baseline", "candidate"])?;
+        Ok(Self { config, settings: dataset.manifest().settings("gate") })
     }
-    None
+
+    /// Unless `fast`, each game is legal, over, and ends with its result.
+    fn prove(
+        &self,
+        dataset: &Dataset,
+        index: usize,
+        fast: bool,
+        stop: &AtomicBool,
+    ) -> Result<ProvedBatch, ArtifactError> {
+        check_footers(dataset, index, &self.settings)?;
+        let part = &dataset.manifest().parts[index];
+        let rows: Vec<GateGameRow> = dataset.read(&GATE_GAMES, index, stop)?;
+        let damaged = |reason: String| dataset.damaged(&GATE_GAMES, index, reason);
+        if rows.len() as u64 != 2 * part.count {
+            return Err(damaged(format!("it has {} games, {} pairs expected", rows.len(), part.count)));
+        }
+        let mut openings = Vec::new();
+        for (pair, games) in (part.first..).zip(rows.chunks_exact(2)) {
+            check_pair(pair, games, self.config.opening_plies).map_err(&damaged)?;
+            if !fast {
+                let opening = |game: &GateGameRow| {
+                    opening_of(game).map_err(|reason| damaged(format!("game {}: {reason}", game.game_id)))
+                };
+                opening(&games[1])?;
+                openings.push(opening(&games[0])?);
+            }
+        }
+        Ok(ProvedBatch { rows, openings })
+    }
+
+    /// No pair has the opening of an earlier one.
+    fn contradiction(dataset: &Dataset, batches: &[ProvedBatch]) -> Option<(usize, &'static Table, String)> {
+        let mut seen = BTreeSet::new();
+        for (index, (part, batch)) in dataset.manifest().parts.iter().zip(batches).enumerate() {
+            if let Some((pair, _)) = (part.first..).zip(&batch.openings).find(|(_, opening)| !seen.insert(*opening)) {
+                let reason = format!("pair {pair} has the opening of a pair before it, up to symmetry");
+                return Some((index, &GATE_GAMES, reason));
+            }
+        }
+        None
+    }
 }
 
 /// The two games of a pair begin with one opening, and each side plays black once.

@@ -3,14 +3,11 @@
 use super::openings::Openings;
 use super::play::{Player, SelfplayGame};
 use super::proof::GameProof;
-use super::recipe::{origin_of, recipe};
+use super::recipe::recipe;
 use super::remake::difference;
 use super::task::{FACTS, GenerateTask};
 use crate::artifact::dataset::bounds::GAME_ROWS_MAX;
-use crate::artifact::dataset::recipe::check_footers;
-use crate::artifact::{
-    ArtifactError, Dataset, Footer, GAMES, GameRow, POSITIONS, PartRange, PositionRow, Table, TableRow,
-};
+use crate::artifact::{ArtifactError, Footer, GAMES, GameRow, POSITIONS, PartRange, PositionRow, Table, TableRow};
 use crate::pipeline::parts::{PartFiles, PartKind, Parts, Sampling, Sink};
 use crate::pipeline::stage::Facts;
 use crate::pipeline::workers::make_items;
@@ -29,7 +26,7 @@ impl PartKind for &GenerateTask {
     const SAMPLING: Sampling = Sampling { unit: "games", per: 100, min: 16, max: 256 };
 
     type Rows = Vec<SelfplayGame>;
-    type Proof = ();
+    type Proof = GameProof;
 
     fn rows_max(&self, table: &Table, range: &PartRange) -> u64 {
         if table.name == GAMES.name { range.count } else { range.count * GAME_ROWS_MAX }
@@ -71,11 +68,5 @@ impl PartKind for &GenerateTask {
         again: &Vec<SelfplayGame>,
     ) -> Option<(&'static Table, String)> {
         again.iter().find_map(|again| difference(stored, again))
-    }
-
-    fn prove(&self, dataset: &Dataset, index: usize, context: Context<'_>) -> Result<(), StageError> {
-        let settings = origin_of(dataset)?.map(|(_, settings)| settings).unwrap_or_default();
-        check_footers(dataset, index, &settings)?;
-        Ok(GameProof::new(dataset)?.prove(index, false, context.stop)?)
     }
 }

@@ -5,16 +5,19 @@ use super::openings::Openings;
 use super::play::limits;
 use super::recipe::origin_of;
 use super::task::{ALGORITHM, EXPLORATION_EMPTIES, GenerateConfig, OpeningChoice};
+use crate::artifact::dataset::recipe::check_footers;
 use crate::artifact::dataset::verify::{GameCheck, verify_part};
-use crate::artifact::{ArtifactError, Dataset, GameRow, PositionRow};
+use crate::artifact::{ArtifactError, Dataset, GameRow, PositionRow, Settings};
 use crate::engine::{Depth, Discs, Game, Ply, Score};
 use crate::pipeline::StageError;
 use crate::pipeline::keys::Checked;
+use crate::pipeline::proof::{PartProof, check_division, check_roles};
 use std::sync::atomic::AtomicBool;
 
-/// The games of a dataset, with what its settings permit them to be.
-pub struct GameProof<'a> {
-    dataset: &'a Dataset,
+/// What the manifest of a dataset permits its games to be.
+pub struct GameProof {
+    /// What the footers say; nothing of an imported dataset.
+    footer_settings: Settings,
     /// `None` where the settings are not known, or are those of another version of the algorithm.
     settings: Option<GameSettings>,
 }
@@ -25,35 +28,33 @@ struct GameSettings {
     openings: Option<Openings<'static>>,
 }
 
-impl<'a> GameProof<'a> {
-    /// The games of a dataset.
-    ///
-    /// # Errors
-    ///
-    /// A manifest that contradicts itself.
-    pub fn new(dataset: &'a Dataset) -> Result<Self, StageError> {
+impl PartProof for GameProof {
+    type Found = ();
+
+    fn of(dataset: &Dataset) -> Result<Self, StageError> {
+        let Some((algorithm, footer_settings)) = origin_of(dataset)? else {
+            return Ok(Self { footer_settings: Settings::new(), settings: None });
+        };
+        let config = Checked::<GenerateConfig>::of_dataset(dataset)?;
+        check_division(dataset, config.games, config.part_games)?;
+        check_roles(dataset, &["player"])?;
         let mut settings = None;
-        if let Some((ALGORITHM, _)) = origin_of(dataset)? {
-            let config = Checked::<GenerateConfig>::of_dataset(dataset)?;
+        if algorithm == ALGORITHM {
             let is_known = matches!(config.openings, OpeningChoice::All { .. });
             let openings = is_known.then(|| Openings::new(&config, None)).transpose()?;
             settings = Some(GameSettings { config, openings });
         }
-        Ok(Self { dataset, settings })
+        Ok(Self { footer_settings, settings })
     }
 
-    /// Proves the games of a part and their rows; if `fast`, only the rows, each alone.
-    ///
-    /// # Errors
-    ///
-    /// A part that is damaged or contradicts itself or its settings.
-    pub fn prove(&self, index: usize, fast: bool, stop: &AtomicBool) -> Result<(), ArtifactError> {
+    fn prove(&self, dataset: &Dataset, index: usize, fast: bool, stop: &AtomicBool) -> Result<(), ArtifactError> {
+        check_footers(dataset, index, &self.footer_settings)?;
         let check = |game: &Game, row: &GameRow, positions: &[PositionRow]| match &self.settings {
             Some(settings) => settings.check(game, row, positions),
             None => Ok(()),
         };
         let check: Option<GameCheck<'_>> = if fast { None } else { Some(&check) };
-        verify_part(self.dataset, index, check, stop)
+        verify_part(dataset, index, check, stop)
     }
 }
 

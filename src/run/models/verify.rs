@@ -1,14 +1,13 @@
 //! Every version of a registry, its champions, and the datasets and gates that they name, checked byte by byte.
 
 use super::show::folder_of;
-use crate::artifact::dataset::recipe::check_footers;
-use crate::artifact::dataset::verify::verify_part;
 use crate::artifact::model::reference::load_champion;
 use crate::artifact::{
     ArtifactError, ChampionFile, ClosedFile, ContentHash, Dataset, GATE_GAMES, GateGameRow, LoadedModel, ModelDocument,
     ModelName, ModelReference, NEVER, POSITIONS, Registry, VersionId,
 };
-use crate::pipeline::generate::recipe::origin_of;
+use crate::pipeline::generate::proof::GameProof;
+use crate::pipeline::proof::PartProof;
 use crate::pipeline::{Context, StageError};
 use crate::run::folders::{RunGate, gates};
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
@@ -118,11 +117,10 @@ fn verify_gate(gate: &RunGate, documents: &[Arc<ModelDocument>]) -> Result<(), A
 /// Checks the hashes and rows of every part, and counts the positions.
 fn verify_dataset(folder: &Path, context: &Context<'_>) -> Result<u64, StageError> {
     let dataset = Dataset::open(folder)?;
-    let settings = origin_of(&dataset)?.map(|(_, settings)| settings).unwrap_or_default();
+    let proof = GameProof::of(&dataset)?;
     let check = |index| {
         context.check()?;
-        check_footers(&dataset, index, &settings)?;
-        verify_part(&dataset, index, None, context.stop)?;
+        proof.prove(&dataset, index, true, context.stop)?;
         context.check()
     };
     context.pool()?.install(|| (0..dataset.part_count()).into_par_iter().try_for_each(check))?;
