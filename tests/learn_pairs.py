@@ -28,12 +28,12 @@ SEED = 7
 # shows: in the first training if a ratio is too large, in the second if it is too small.
 VECTOR_RATIO = 50_000 / 2**22
 FIRST = {
-    "ratio": 0.005, "ratio_decay": 0.8, "clip": 3000, "batch": 1, "fraction_bits": 8, "quantum": 1, "target": "result",
+    "ratio": 0.005, "ratio_decay": 0.8, "clip": 3000, "fraction_bits": 8, "quantum": 1, "target": "result",
     "weight_scale": 20.0, "start": "zero", "epochs": 2, "shuffle": True, "validation": 0.83, "overlap": 2, "wide_overlap": 5,
     "vector_ratio": math.nextafter(VECTOR_RATIO, 0), "vector_epochs": 2,
 }
 SECOND = FIRST | {
-    "ratio": 2**-7, "clip": 20000, "batch": 50, "fraction_bits": 4, "quantum": 16, "target": "score", "weight_scale": 0.0,
+    "ratio": 2**-7, "clip": 20000, "fraction_bits": 4, "quantum": 16, "target": "score", "weight_scale": 0.0,
     "start": "parent", "shuffle": False, "wide_overlap": 0, "overlap": 0, "vector_ratio": VECTOR_RATIO, "vector_epochs": 1,
 }
 SET = tomllib.loads(FEATURES)
@@ -168,22 +168,14 @@ def learn_weights(rows, learned, vectors, least, most, settings, part):
     """A part of weights beside vectors, from weights in units and their visits."""
     weights, visits = (values.copy() for values in learned)
     clip, ratio = settings["clip"] << settings["fraction_bits"], settings["ratio"]
-    features_per_row = rows.features.shape[1]
     for epoch in range(settings["epochs"]):
-        trust = max(1, int(1 / (ratio * features_per_row)))
         numbers = rows.of(least, most, settings, part, epoch)
         targets = (rows.targets[numbers] - pairs(rounded(vectors)[rows.features[numbers]])[1]) << settings["fraction_bits"]
         ratios = ratio * rows.weights[numbers] / 256
-        for begin in range(0, len(numbers), settings["batch"]):
-            batch = slice(begin, begin + settings["batch"])
-            features = rows.features[numbers[batch]]
-            updates = cut((targets[batch] - weights[features].sum(axis=1)) * ratios[batch])
-            visited, places, counts = np.unique(features, return_inverse=True, return_counts=True)
-            sums = np.zeros(len(visited), dtype=int)
-            np.add.at(sums, places.ravel(), np.repeat(updates, features_per_row))
-            if settings["batch"] > 1:
-                sums = np.where(counts <= trust, sums, divided(sums * trust, counts))
-            weights[visited] = (weights[visited] + sums).clip(-clip, clip)
+        for features, target, row_ratio in zip(rows.features[numbers], targets, ratios):
+            update = cut((target - weights[features].sum()) * row_ratio)
+            visited, counts = np.unique(features, return_counts=True)
+            weights[visited] = (weights[visited] + update * counts).clip(-clip, clip)
             visits[visited] += settings["epochs"] * counts * (epoch == 0)
         ratio *= settings["ratio_decay"]
     return weights, visits

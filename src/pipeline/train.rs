@@ -1,6 +1,5 @@
 //! Training: weights fitted to the labels of datasets, as a new model version.
 
-mod batch;
 mod blocks;
 pub mod checkpoint;
 mod delta;

@@ -32,13 +32,12 @@ const VECTORS: &str = "vectors = 3\nvector_empties_max = [60, 30]\n";
 const WIDE: Range<usize> = 0..3;
 const PHASES: Range<usize> = 3..16;
 
-const KEYS: [(&str, &str); 6] = [
+const KEYS: [(&str, &str); 5] = [
     ("run.features", "\"features/thirteen.toml\""),
     ("train.epochs", "3"),
     ("train.overlap", "2"),
     ("train.wide_overlap", "5"),
     ("train.validation", "0.2"),
-    ("train.batch", "20"),
 ];
 
 /// Two datasets, a parent that learned the first, and a task for both.

@@ -173,8 +173,6 @@ pub(crate) struct Learner {
     visits: PerFeature<i32>,
     /// Updates that the bound cut short.
     clipped: usize,
-    /// Weights that more rows of a batch visited than are trusted.
-    damped: usize,
     /// Rows learned, each as often as it was visited.
     updates: usize,
     /// Of each epoch of the phases, the sum of the errors before each update, in units, and their number.
@@ -193,7 +191,7 @@ impl Learner {
     }
 
     const fn new(visits: PerFeature<i32>, evaluation: Evaluation) -> Self {
-        Self { evaluation, visits, clipped: 0, damped: 0, updates: 0, losses: Vec::new() }
+        Self { evaluation, visits, clipped: 0, updates: 0, losses: Vec::new() }
     }
 
     /// The phases that a feature file asks for, each with the weights of this model at the middle of its range.
@@ -260,8 +258,7 @@ impl Learner {
                 order.sort_by_key(|lesson| lesson.board.empties().min(60));
                 Stream::new(seed, Purpose::Shuffle, [part << 32 | epoch, 1]).shuffle(&mut order);
             }
-            let batches = order.chunks(whole(config, "batch") as usize);
-            let error: i64 = batches.map(|batch| self.learn(batch, phase, ratio, config)).sum();
+            let error: i64 = order.iter().map(|lesson| self.learn(lesson, phase, ratio, config)).sum();
             self.updates += order.len();
             self.losses.resize(self.losses.len().max(epoch as usize + 1), (0, 0));
             let (errors, count) = &mut self.losses[epoch as usize];
@@ -270,36 +267,23 @@ impl Learner {
         }
     }
 
-    /// Learns a batch; the sum of its errors.
-    fn learn(&mut self, batch: &[Lesson], phase: usize, ratio: f64, config: &Value) -> i64 {
+    /// Learns a row; its error.
+    fn learn(&mut self, lesson: &Lesson, phase: usize, ratio: f64, config: &Value) -> i64 {
         let unit = 1 << whole(config, "fraction_bits");
         let clip = whole(config, "clip") * unit;
-        let mut sums: BTreeMap<(usize, usize), (i64, i64)> = BTreeMap::new();
-        let (mut features, mut errors) = (Vec::new(), 0);
-        for lesson in batch {
-            features = self.evaluation.patterns.features(&lesson.board);
-            let weights = &self.evaluation.weights[phase];
-            let value: i64 = features.iter().map(|&(pattern, index)| i64::from(weights[pattern][index])).sum();
-            let error = i64::from(lesson.target) * unit - value;
-            errors += error.abs();
-            let ratio = ratio * f64::from(lesson.weight) / 256.0;
-            let update = (error as f64 * ratio).trunc() as i64;
-            for &feature in &features {
-                let (sum, count) = sums.entry(feature).or_default();
-                (*sum, *count) = (*sum + update, *count + 1);
-            }
+        let features = self.evaluation.patterns.features(&lesson.board);
+        let weights = &mut self.evaluation.weights[phase];
+        let value: i64 = features.iter().map(|&(pattern, index)| i64::from(weights[pattern][index])).sum();
+        let error = i64::from(lesson.target) * unit - value;
+        let ratio = ratio * f64::from(lesson.weight) / 256.0;
+        let update = (error as f64 * ratio).trunc() as i64;
+        for (pattern, index) in features {
+            let weight = &mut weights[pattern][index];
+            self.clipped += usize::from(clip < (i64::from(*weight) + update).abs());
+            *weight = (i64::from(*weight) + update).min(clip).max(-clip) as i32;
+            self.visits[phase][pattern][index] += 1;
         }
-        let trust = ((1.0 / (ratio * features.len() as f64)) as i64).max(1);
-        for ((pattern, index), (sum, count)) in sums {
-            let damped = 1 < whole(config, "batch") && trust < count;
-            self.damped += usize::from(damped);
-            let step = if damped { sum * trust / count } else { sum };
-            let weight = &mut self.evaluation.weights[phase][pattern][index];
-            self.clipped += usize::from(clip < (i64::from(*weight) + step).abs());
-            *weight = (i64::from(*weight) + step).min(clip).max(-clip) as i32;
-            self.visits[phase][pattern][index] += count as i32;
-        }
-        errors
+        error.abs()
     }
 }
 
@@ -493,7 +477,6 @@ fn weights_visits_and_errors_are_those_of_the_rule() {
         ("train.tempo", "0.75"),
         ("train.ratio", "0.1"),
         ("train.clip", "2500"),
-        ("train.batch", "1"),
         ("train.weight_scale", "0.0"),
     ];
     let parent = trained(&workspace, "smoke", &changes, "--dataset g1 --dataset g2");
@@ -509,15 +492,13 @@ fn weights_visits_and_errors_are_those_of_the_rule() {
         ("train.empties_min", "8"),
         ("train.empties_max", "57"),
         ("train.validation", "0.0"),
-        ("train.batch", "64"),
         ("train.fraction_bits", "5"),
         ("train.quantum", "20"),
         ("train.weight_scale", "11.0"),
     ];
     let begin = Begin { features: &small, parent: Some(&parent) };
     let child = trained(&workspace, "seed", &changes, &format!("--dataset g2 {parent_option}"));
-    let (_, learner) = check(&workspace.path(&child), &[&second], 5, &begin);
-    assert!(1000 < learner.damped, "{}", learner.damped);
+    check(&workspace.path(&child), &[&second], 5, &begin);
 
     let changes = [("train.target", "\"result\""), ("train.start", "\"zero\""), ("train.shuffle", "false")];
     let stranger = trained(&workspace, "seed", &changes, &format!("--dataset g2 {parent_option}"));
@@ -543,7 +524,6 @@ fn overlapping_phases_begin_from_wide_parts_and_from_a_parent_with_other_phases(
         ("train.start", "\"parent\""),
         ("train.overlap", "2"),
         ("train.wide_overlap", "5"),
-        ("train.batch", "32"),
         ("train.fraction_bits", "8"),
     ];
     let child = trained(&workspace, "smoke", &changes, "--dataset g2 --parent registry/v0001");
@@ -595,7 +575,6 @@ fn memory_and_threads_do_not_affect_a_model() {
     let changes = [
         ("train.overlap", "2"),
         ("train.wide_overlap", "5"),
-        ("train.batch", "300"),
         ("train.fraction_bits", "8"),
         ("train.learning_curve", "true"),
     ];

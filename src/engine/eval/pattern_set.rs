@@ -4,7 +4,6 @@ use super::number::{CAP_MAX, Number};
 use crate::engine::board::square::Square;
 use crate::engine::board::symmetry::Symmetry;
 use std::collections::BTreeSet;
-use std::ops::Range;
 
 /// The most bytes in the name of a pattern or of a set.
 const NAME_MAX: usize = 100;
@@ -279,16 +278,6 @@ impl PatternSet {
     /// The number of features that every position has: one per instance and one per number.
     pub fn features_per_position(&self) -> usize {
         self.instances.len() + self.numbers.len()
-    }
-
-    /// Where the walk visits the features of a pattern: their places among all features of a position.
-    pub fn places(&self, pattern: usize) -> Range<usize> {
-        if let Some(number) = self.numbers.iter().position(|&(_, offset)| offset == self.offsets[pattern]) {
-            let place = self.instances.len() + number;
-            return place..place + 1;
-        }
-        let begin = self.instances.partition_point(|instance| instance.pattern < pattern);
-        begin..self.instances.partition_point(|instance| instance.pattern <= pattern)
     }
 
     /// The number of features of one phase, mirrors counted separately.

@@ -12,54 +12,38 @@ const CHUNK_ROWS: usize = 128;
 
 /// The rule with its settings; a weight is an integer, in units of a binary fraction of a millidisc.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Delta {
-    pub(super) clip: i32,
+struct Delta {
+    clip: i32,
     fraction_bits: u8,
-    pub(super) batch: usize,
 }
 
 /// The weights of a part, and what changes them.
 #[derive(Debug)]
 pub(super) struct Weights<'a> {
-    pub(super) rule: Delta,
-    pub(super) map: &'a SlotMap<'a>,
+    rule: Delta,
+    map: &'a SlotMap<'a>,
     pub(super) weights: Vec<i32>,
     pub(super) visits: Vec<u32>,
-    pub(super) room: Room,
-}
-
-/// What is known of the rows at hand, and kept only for its memory.
-#[derive(Debug, Default)]
-pub(super) struct Room {
-    /// The slots of the rows, one row after another.
-    pub(super) slots: Vec<u32>,
-    /// Those of the next batch.
-    pub(super) next_slots: Vec<u32>,
-    /// The update of each row of a batch.
-    pub(super) updates: Vec<i32>,
-    /// Sum and number of the updates of a batch, by slot; zero between batches.
-    pub(super) sums: Vec<i64>,
+    /// The slots of the rows at hand, one row after another; kept only for its memory.
+    slots: Vec<u32>,
 }
 
 impl<'a> Weights<'a> {
     /// Weights that learn by the rule of a config.
     pub(super) fn new(config: &TrainConfig, map: &'a SlotMap<'a>, weights: Vec<i32>, visits: Vec<u32>) -> Self {
-        let (fraction_bits, batch) = (config.fraction_bits, config.batch as usize);
-        let rule = Delta { clip: config.clip << fraction_bits, fraction_bits, batch };
-        Self { rule, map, weights, visits, room: Room::default() }
+        let fraction_bits = config.fraction_bits;
+        let rule = Delta { clip: config.clip << fraction_bits, fraction_bits };
+        Self { rule, map, weights, visits, slots: Vec::new() }
     }
 
     /// Learns rows; the sum of their errors before each update, in units. Each visit counts `visits` times.
     pub(super) fn learn(&mut self, rows: &[TrainingRow], ratio: f64, visits: u32) -> u64 {
-        if self.rule.batch == 1 {
-            return rows.chunks(CHUNK_ROWS).map(|rows| self.learn_in_turn(rows, ratio, visits)).sum();
-        }
-        self.learn_batches(rows, ratio, visits)
+        rows.chunks(CHUNK_ROWS).map(|rows| self.learn_chunk(rows, ratio, visits)).sum()
     }
 
-    /// The source's form: each row sees the updates of the row before it.
-    fn learn_in_turn(&mut self, rows: &[TrainingRow], ratio: f64, visits: u32) -> u64 {
-        let Self { rule, map, weights, visits: counts, room: Room { slots, .. } } = self;
+    /// Each row sees the updates of the row before it.
+    fn learn_chunk(&mut self, rows: &[TrainingRow], ratio: f64, visits: u32) -> u64 {
+        let Self { rule, map, weights, visits: counts, slots } = self;
         let count = map.set.features_per_position();
         slots.resize(rows.len() * count, 0);
         map.write(rows, slots);
@@ -79,7 +63,7 @@ impl<'a> Weights<'a> {
 impl Delta {
     /// The change of each weight of a row, and the error, in units.
     #[inline]
-    pub(super) fn update(&self, row: &TrainingRow, value: i32, ratio: f64) -> (i32, u64) {
+    fn update(&self, row: &TrainingRow, value: i32, ratio: f64) -> (i32, u64) {
         let error = (row.target.0 << self.fraction_bits) - value;
         let ratio = ratio * f64::from(row.weight) / f64::from(TrainingRow::WEIGHT_ONE);
         // The product of doubles cut toward zero, as a C cast does.

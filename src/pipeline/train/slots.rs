@@ -5,7 +5,7 @@ use crate::engine::eval::features::map_features;
 use crate::engine::{KernelChoice, Pattern, PatternSet};
 use std::ops::Range;
 
-/// The slots of a phase. Those of one pattern are neighbors, and so are their places in a row.
+/// The slots of a phase. Those of one pattern are neighbors.
 #[derive(Debug)]
 pub(super) struct SlotMap<'a> {
     pub(super) set: &'a PatternSet,
@@ -13,16 +13,7 @@ pub(super) struct SlotMap<'a> {
     slot_of_feature: Vec<u32>,
     feature_of_slot: Vec<u32>,
     /// The slots of each pattern, in order.
-    pub(super) tables: Vec<SlotTable>,
-}
-
-/// The slots of a pattern.
-#[derive(Clone, Debug)]
-pub(super) struct SlotTable {
-    /// Among all slots.
-    pub(super) slots: Range<usize>,
-    /// Where the walk names them: their places among the features of a position.
-    pub(super) places: Range<usize>,
+    slots_of_pattern: Vec<Range<usize>>,
 }
 
 impl<'a> SlotMap<'a> {
@@ -39,12 +30,12 @@ impl<'a> SlotMap<'a> {
             }
         }
         let slot_at = |begin: usize| feature_of_slot.partition_point(|&feature| (feature as usize) < begin);
-        let table = |(index, pattern): (usize, &Pattern)| {
-            let (begin, count) = (set.offset(index), pattern.configuration_count());
-            SlotTable { slots: slot_at(begin)..slot_at(begin + count), places: set.places(index) }
+        let slots_of = |(index, pattern): (usize, &Pattern)| {
+            let begin = set.offset(index);
+            slot_at(begin)..slot_at(begin + pattern.configuration_count())
         };
-        let tables = set.patterns().iter().enumerate().map(table).collect();
-        Self { set, kernel: KernelChoice::detect(), slot_of_feature, feature_of_slot, tables }
+        let slots_of_pattern = set.patterns().iter().enumerate().map(slots_of).collect();
+        Self { set, kernel: KernelChoice::detect(), slot_of_feature, feature_of_slot, slots_of_pattern }
     }
 
     /// The number of slots.
@@ -54,9 +45,9 @@ impl<'a> SlotMap<'a> {
 
     /// Pattern and canonical configuration of each slot.
     pub(super) fn configurations(&self) -> impl Iterator<Item = (usize, usize)> {
-        let tables = self.tables.iter().enumerate();
-        tables.flat_map(move |(pattern, table)| {
-            let features = &self.feature_of_slot[table.slots.clone()];
+        let patterns = self.slots_of_pattern.iter().enumerate();
+        patterns.flat_map(move |(pattern, slots)| {
+            let features = &self.feature_of_slot[slots.clone()];
             features.iter().map(move |&feature| (pattern, feature as usize - self.set.offset(pattern)))
         })
     }

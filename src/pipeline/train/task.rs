@@ -26,9 +26,6 @@ pub const FACTS: Facts = Facts {
 /// Row visits per second of one core: 0.49 µs each (docs/cluster.md).
 pub const VISITS_PER_SECOND: f64 = 2e6;
 
-/// The most rows of a batch: sums of their updates, with a count, fit 64 bits.
-const BATCH_MAX: i64 = 1 << 16;
-
 /// The most binary digits of a weight behind a millidisc: the largest weight with them fits 32 bits.
 const FRACTION_BITS_MAX: i64 = 8;
 
@@ -161,7 +158,6 @@ pub struct TrainConfig {
     pub ratio_decay: f64,
     pub epochs: u32,
     pub clip: i32,
-    pub batch: u32,
     pub fraction_bits: u8,
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub quantum: i32,
@@ -214,7 +210,6 @@ impl ConfigTable for TrainConfig {
         Key::new("ratio", Takes::Number(0.0, 1.0)),
         Key::new("ratio_decay", Takes::Number(0.0, 1.0)),
         Key::new("clip", Takes::Whole(1, i16::MAX as i64)).unit("millidiscs"),
-        Key::new("batch", Takes::Whole(1, BATCH_MAX)).unit("rows"),
         Key::new("fraction_bits", Takes::Whole(0, FRACTION_BITS_MAX)).unit("binary digits"),
         Key::new("quantum", Takes::Whole(1, QUANTUM_MAX)).unit("millidiscs").optional(),
         Key::new("target", Takes::Words(&["result", "score", "td"])),
