@@ -21,8 +21,6 @@ pub enum Stream {
     GateOpening(u32, u64),
     /// The games and rows that a check makes again.
     Remake,
-    /// Whether a game belongs to a share of the learning curve: the caller mixes in the game's name.
-    LearningCurve,
     /// The first vector of a slot: group of phases, pattern, and canonical configuration.
     Vector(u32, u32, u32),
     /// What a weak level adds to the values of the moves of a position: discs of the side to move, and of the other.
@@ -38,7 +36,6 @@ impl Stream {
             Self::MpcSample(generation, id) => [4, u64::from(generation), id],
             Self::GateOpening(generation, id) => [5, u64::from(generation), id],
             Self::Remake => [6, 0, 0],
-            Self::LearningCurve => [7, 0, 0],
             Self::Vector(group, pattern, index) => [8, u64::from(group) << 32 | u64::from(pattern), u64::from(index)],
             Self::Noise(player, opponent) => [9, player, opponent],
         }

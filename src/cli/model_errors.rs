@@ -52,8 +52,7 @@ fn signed(value: Option<f64>) -> String {
     value.map(|value| format!("{value:+.2}")).unwrap_or_default()
 }
 
-/// What else a training reports, line by line: errors against each label, the loss of the epochs, coverage, and the learning curve if
-/// it was asked for.
+/// What else a training reports, line by line: errors against each label, the loss of the epochs, and coverage.
 pub(super) fn training_lines(metrics: &TrainMetrics) -> Vec<String> {
     let (mut lines, labels, coverage) = (Vec::new(), &metrics.labels, metrics.coverage);
     let errors = [("scores", &labels.score), ("results", &labels.result), ("exact scores", &labels.exact)];
@@ -72,18 +71,5 @@ pub(super) fn training_lines(metrics: &TrainMetrics) -> Vec<String> {
         100.0 * coverage.seen,
         judged_name(metrics)
     ));
-    lines.extend(curve_table(metrics));
     lines
-}
-
-/// The errors of trainings on fewer games, if there were any, and those of all games.
-fn curve_table(metrics: &TrainMetrics) -> Option<String> {
-    let curve = metrics.whole_curve();
-    let rows = curve.iter().map(|point| {
-        let [target, score, result, exact] = [point.target, point.score, point.result, point.exact]
-            .map(|error| discs((0 < error.rows).then_some(error.mae)));
-        [format!("{:.0} %", 100.0 * point.share), thousands(point.rows), target, score, result, exact]
-    });
-    let table = table(["games", "rows", "target", "score", "result", "exact score"], rows);
-    (!curve.is_empty()).then(|| format!("learning curve: MAE against each label, in discs\n{table}"))
 }

@@ -308,13 +308,6 @@ mod tests {
                 3,
                 "gate.node_cost = [1, 0]: expected two numbers from 0.01 to 100, such as [1.25, 1.0]",
             ),
-            ("[train]\nlearning_curve = 3", 2, "train.learning_curve = 3: expected true or false"),
-            ("[train]\nlearning_curves = true", 2, "train.learning_curves: unknown key\ndid you mean learning_curve?"),
-            (
-                "[train]\nvalidation = 0\nlearning_curve = true",
-                3,
-                "train.learning_curve = true: expected a train.validation above 0, whose games it measures",
-            ),
             ("[selective]\nrank = \"a\"", 2, "selective.rank = \"a\": expected a whole number from 1 to 36 (moves)"),
         ] {
             check(text, Some(line), reason);

@@ -58,7 +58,11 @@ fn a_quiet_run_prints_nothing_and_a_verbose_one_tells_more() {
     assert_eq!(output(&mut pipeline_command(&workspace, &format!("{one} -q"), "")), ["", ""]);
     let workspace = smoke();
     let [_, stderr] = output(&mut pipeline_command(&workspace, &format!("{one} -v"), ""));
-    for words in ["bytes per position", "error on held-out rows, in discs"] {
-        assert!(stderr.contains(words), "{words}: {stderr}");
+    assert!(stderr.contains("bytes per position"), "{stderr}");
+    let shown = workspace.done("model show v0001 --models models/smoke");
+    for text in [stderr, shown] {
+        for words in ["error on held-out rows, in discs", "loss of epoch 1 ", " meet a trained weight"] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
     }
 }

@@ -58,7 +58,6 @@ fn a_run_leaves_a_page_that_stands_alone_and_is_repeatable() {
     for section in ["Training loss", "Coverage", "Calibration", "Throughput", "Efficiency", "Processor time"] {
         assert!(made.contains(&format!("<h3>{section}</h3>")), "{section}");
     }
-    assert!(made.contains("The learning curve is left out: train.learning_curve is off"));
     let report: Value = serde_json::from_str(&workspace.done("report --config configs/smoke.toml --json")).unwrap();
     assert_eq!(report, json!({"path": "models/smoke/report.html", "bytes": made.len()}));
     // From elsewhere the config has a longer path, and the page is the same.

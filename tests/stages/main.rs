@@ -5,7 +5,6 @@
 mod gate;
 mod generate;
 mod ids;
-mod learning_curve;
 mod mpc;
 mod selective;
 mod train_oracle;

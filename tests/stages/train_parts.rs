@@ -8,7 +8,7 @@ use renma::engine::Evaluation;
 use renma::pipeline::parts::{PartsReport, Shards};
 use renma::pipeline::request::RequestDataset;
 use renma::pipeline::train::recipe::{contents, step};
-use renma::pipeline::train::run::train;
+use renma::pipeline::train::run::{epochs_done, train};
 use renma::pipeline::train::shards::TrainShards;
 use renma::pipeline::train::task::TrainTask;
 use renma::pipeline::work::Asked;
@@ -158,6 +158,7 @@ struct Watch {
     learning: AtomicBool,
     learned: AtomicU64,
     announced: AtomicU64,
+    resumed: AtomicU64,
     stop: AtomicBool,
     never: AtomicBool,
 }
@@ -170,6 +171,10 @@ impl Progress for Watch {
         if task == "train" {
             self.announced.fetch_add(total, Ordering::Relaxed);
         }
+    }
+
+    fn resume(&self, items: u64) {
+        self.resumed.fetch_add(items, Ordering::Relaxed);
     }
 
     fn advance(&self, items: u64) {
@@ -378,13 +383,37 @@ fn checkpoints_of_a_published_model_are_removed_by_the_next_training() {
 }
 
 #[test]
-fn a_learning_curve_is_left_to_the_end_of_the_training() {
-    let lesson = Lesson::new(&[("train.learning_curve", "true")]);
-    let all = lesson.train("whole");
-    let main = lesson.parts("parts", 0..PHASES.end).unwrap().made["updates"];
-    let rest = lesson.train("parts");
-    assert!(0 < rest && main + rest == all, "{main} {rest} {all}");
-    check_same(&lesson.workspace.path("whole"), &lesson.workspace.path("parts"), "with a learning curve");
+fn a_training_that_is_stopped_after_each_epoch_learns_nothing_twice() {
+    let lesson = Lesson::new(&[]);
+    let undisturbed = Watch::default();
+    lesson.with("whole", 1 << 30, |task| train(task, undisturbed.context(1)).unwrap());
+    let total = undisturbed.learned.into_inner();
+    assert_eq!(undisturbed.announced.into_inner(), total, "all visits are announced");
+    let epochs = || lesson.with("stopped", 0, |task| epochs_done(task, lesson.step(task))).unwrap();
+    assert_eq!(epochs(), None);
+    let (mut done, mut stops, mut counted) = (0, 0, 0);
+    loop {
+        let watch = Watch { rows_max: Some(1), ..Watch::default() };
+        // The budget ends a training between two epochs.
+        let context = Context { stop: &watch.never, budget_spent: &watch.stop, ..watch.context(4) };
+        let outcome = lesson.with("stopped", 1 << 30, |task| train(task, context).map(|_| ()));
+        let [resumed, learned] = [watch.resumed, watch.learned].map(AtomicU64::into_inner);
+        done += learned;
+        match outcome {
+            Err(StageError::BudgetSpent) => stops += 1,
+            other => {
+                other.unwrap();
+                assert_eq!([done, resumed + learned], [total; 2], "nothing is learned twice");
+                break;
+            }
+        }
+        let [now, all] = epochs().unwrap();
+        assert!(counted < now && all == 48, "{counted} {now} {all}: three epochs of sixteen parts");
+        counted = now;
+    }
+    // Three epochs of the wide parts, and three of the phases.
+    assert!(6 <= stops, "{stops}");
+    check_same(&lesson.workspace.path("whole"), &lesson.workspace.path("stopped"), "stopped and undisturbed");
 }
 
 #[test]

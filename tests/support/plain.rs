@@ -411,7 +411,6 @@ pub(crate) enum Purpose {
     Validation = 3,
     MpcSample = 4,
     GateOpening = 5,
-    LearningCurve = 7,
 }
 
 fn key(seed: u64, words: [u64; 3]) -> [u8; 32] {

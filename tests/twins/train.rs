@@ -26,8 +26,6 @@ pub(crate) struct Lesson {
     target: i32,
     /// In 256ths.
     weight: i32,
-    /// Its game belongs to every share of the games above this.
-    pub(crate) drawn: f64,
 }
 
 /// A held-out position with the labels that it has.
@@ -91,21 +89,16 @@ impl Lessons {
                 if unit_of(seed, Purpose::Validation, &game) < real(config, "validation") {
                     lessons.judged.push(judged);
                 } else {
-                    training.push((judged, unit_of(seed, Purpose::LearningCurve, &game)));
+                    training.push(judged);
                 }
             }
         }
         lessons.held_out = !lessons.judged.is_empty();
         if !lessons.held_out {
             let without_labels = |row: &Judged| Judged { score: None, result: None, exact: false, ..*row };
-            lessons.judged = training.iter().map(|(row, _)| without_labels(row)).collect();
+            lessons.judged = training.iter().map(without_labels).collect();
         }
-        let lesson = |&(Judged { board, target, .. }, drawn): &(Judged, f64)| Lesson {
-            board,
-            target,
-            weight: weight(config, target),
-            drawn,
-        };
+        let lesson = |&Judged { board, target, .. }: &Judged| Lesson { board, target, weight: weight(config, target) };
         lessons.training = training.iter().map(lesson).collect();
         lessons
     }
@@ -419,23 +412,6 @@ fn check_coverage(found: &Value, judged: &[Judged], learner: &Learner) {
     assert_eq!(whole(found, "weights") - whole(found, "unvisited"), visited, "{found}");
 }
 
-/// Trains again on each share of the games, and compares the errors.
-fn check_learning_curve(metrics: &Value, lessons: &Lessons, seed: u64, begin: &Begin<'_>, config: &Value) {
-    let points = metrics["learning_curve"].as_array().unwrap();
-    assert_eq!(points.iter().map(|point| real(point, "share")).collect::<Vec<_>>(), [0.03, 0.1, 0.3]);
-    for point in points {
-        let rows: Vec<_> =
-            lessons.training.iter().filter(|lesson| lesson.drawn < real(point, "share")).copied().collect();
-        assert!(!rows.is_empty() && rows.len() < lessons.training.len() / 2, "{point}");
-        assert_eq!(whole(point, "rows"), rows.len() as i64, "{point}");
-        let mut learner = begin.learner(config);
-        learner.run(&rows, seed, config);
-        for name in ["target", "score", "result", "exact"] {
-            check_error(&point[name], &values(&lessons.judged, &learner.evaluation, name));
-        }
-    }
-}
-
 /// The keys of every training here: few rows, so that steps are large.
 const KEYS: [(&str, &str); 5] = [
     ("run.seed", "5"),
@@ -544,40 +520,11 @@ fn rows_without_the_label_are_left_out() {
 }
 
 #[test]
-fn a_learning_curve_has_the_errors_of_trainings_on_fewer_games() {
-    let workspace = datasets();
-    let many = FEATURES.replace("[60, 44, 19]", "[60, 52, 44, 36, 30, 24, 12]");
-    workspace.write("configs/features/many.toml", many);
-    let [small, many] = ["small", "many"].map(|name| workspace.path(&format!("configs/features/{name}.toml")));
-    let parent = workspace.path(&trained(&workspace, "smoke", &[], "--dataset g1"));
-    check(&parent, &[&workspace.path("g1")], 5, &Begin { features: &small, parent: None });
-    let changes = [
-        ("run.features", "\"features/many.toml\""),
-        ("train.overlap", "2"),
-        ("train.wide_overlap", "5"),
-        ("train.fraction_bits", "8"),
-        ("train.learning_curve", "true"),
-    ];
-    let child = trained(&workspace, "smoke", &changes, "--dataset g1 --dataset g2 --parent registry/v0001");
-    let child = workspace.path(&child);
-    let folders = ["g1", "g2"].map(|name| workspace.path(name));
-    let begin = Begin { features: &many, parent: Some(&parent) };
-    let (lessons, _) = check(&child, &[&folders[0], &folders[1]], 5, &begin);
-    let document = read_json(&child.join("model.json"));
-    check_learning_curve(&document["metrics"], &lessons, 5, &begin, &document["config"]);
-}
-
-#[test]
 fn memory_and_threads_do_not_affect_a_model() {
     let workspace = datasets();
     let many = FEATURES.replace("[60, 44, 19]", "[60, 52, 44, 36, 30, 24, 12]");
     workspace.write("configs/features/small.toml", many);
-    let changes = [
-        ("train.overlap", "2"),
-        ("train.wide_overlap", "5"),
-        ("train.fraction_bits", "8"),
-        ("train.learning_curve", "true"),
-    ];
+    let changes = [("train.overlap", "2"), ("train.wide_overlap", "5"), ("train.fraction_bits", "8")];
     let config = workspace.config("train", "smoke", &[&KEYS, changes.as_slice()].concat());
     for (name, options) in
         [("one", "--threads 1 --memory 1B"), ("four", "--threads 4"), ("two", "--threads 2 --memory 100KiB")]

@@ -51,20 +51,13 @@ pub(super) struct Checkpoint {
     pub(super) folder: PathBuf,
     step: ContentHash,
     config: TrainConfig,
-    /// Added to the numbers of parts.
-    first: u32,
 }
 
 impl Checkpoint {
     /// Those of a task with this step.
     pub(super) fn new<M>(task: &TrainTask<M>, step: ContentHash) -> Self {
         let folder = task.registry.folder().join(NAME).join(step.short());
-        Self { folder, step, config: (*task.config).clone(), first: 0 }
-    }
-
-    /// The same checkpoints for parts that are numbered after others.
-    pub(super) fn after(&self, others: u32) -> Self {
-        Self { first: others, ..self.clone() }
+        Self { folder, step, config: (*task.config).clone() }
     }
 
     /// What a part has learned so far; `None` without a sound checkpoint of this step.
@@ -105,12 +98,12 @@ impl Checkpoint {
 
     /// The file of a part that is finished.
     pub(super) fn path(&self, part: &Part) -> PathBuf {
-        self.folder.join(format!("part-{:05}", self.first + part.number))
+        self.folder.join(format!("part-{:05}", part.number))
     }
 
     /// The file of a part that is begun.
     fn begun_path(&self, part: &Part) -> PathBuf {
-        self.folder.join(format!("part-{:05}.begun", self.first + part.number))
+        self.folder.join(format!("part-{:05}.begun", part.number))
     }
 
     fn epochs_of(&self, part: &Part) -> usize {
@@ -137,7 +130,7 @@ impl Checkpoint {
 
     fn hash(&self, part: &Part, bytes: &[u8]) -> String {
         let mut hasher = FieldHasher::new("train checkpoint");
-        hasher.field("step", self.step.to_string().as_bytes()).field("part", &(self.first + part.number).to_le_bytes());
+        hasher.field("step", self.step.to_string().as_bytes()).field("part", &part.number.to_le_bytes());
         hasher.field("bytes", bytes).finish().to_string()
     }
 

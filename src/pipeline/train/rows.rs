@@ -3,7 +3,7 @@
 use super::blocks::{BlockRow, Blocks};
 use super::repeated_games::{ComparedGame, Comparison, game_name, parts_of, refuse_repeated};
 use super::targets::{result, targets};
-use super::task::{Target, TrainConfig, TrainTask};
+use super::task::{Target, TrainTask};
 use crate::artifact::dataset::yardstick::is_in_yardstick;
 use crate::artifact::{ArtifactError, Dataset, POSITIONS, PositionRow};
 use crate::engine::{Opponent, Player, Position, Score};
@@ -16,9 +16,6 @@ use std::path::PathBuf;
 
 /// Bytes that a row takes while its part is decoded, about.
 const DECODED_SIZE: u64 = 200;
-
-/// The shares of the games in a learning curve, beside all of them.
-pub(super) const CURVE_SHARES: [f64; 3] = [0.03, 0.1, 0.3];
 
 /// A position with what the weights are to predict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,8 +56,6 @@ pub struct TrainingSet {
     pub unlabeled: u64,
     /// Rows left out because they are positions of the yardstick.
     pub yardstick_rows: u64,
-    /// The rows to learn of each share of a learning curve, fewest first; none if there is no curve.
-    pub curve: Vec<(f64, Blocks<TrainingRow>)>,
 }
 
 impl From<TrainingRow> for JudgedRow {
@@ -98,7 +93,7 @@ impl TrainingSet {
         let mut training = Blocks::new(PathBuf::new(), u64::MAX);
         training.extend(rows).and_then(|()| training.finish()).expect("nothing is written");
         let validation = Blocks::new(PathBuf::new(), u64::MAX);
-        Self { training, validation, unlabeled: 0, yardstick_rows: 0, curve: Vec::new() }
+        Self { training, validation, unlabeled: 0, yardstick_rows: 0 }
     }
 
     fn add(&mut self, part: PartRows) -> Result<(), ArtifactError> {
@@ -106,7 +101,7 @@ impl TrainingSet {
         self.validation.extend(&part.validation)?;
         self.unlabeled += part.unlabeled;
         self.yardstick_rows += part.yardstick_rows;
-        self.curve.iter_mut().zip(part.curve).try_for_each(|((_, rows), more)| rows.extend(&more))
+        Ok(())
     }
 }
 
@@ -155,16 +150,11 @@ fn no_rows(task: &TrainTask, set: &TrainingSet) -> StageError {
 /// Damage of any kind, no rows to learn, a full disk, or an interruption.
 pub fn read_rows(task: &TrainTask, datasets: &[Dataset], context: Context<'_>) -> Result<TrainingSet, StageError> {
     let folder = task.registry.folder();
-    let shares = curve_shares(&task.config);
-    // All that is learned takes half of the memory.
-    let whole = (task.memory / 4 * 2) as f64 / (1.0 + shares.iter().sum::<f64>());
-    let rows_of = |share: f64| Blocks::new(folder.to_owned(), (whole * share) as u64);
     let set = TrainingSet {
-        training: rows_of(1.0),
+        training: Blocks::new(folder.to_owned(), task.memory / 2),
         validation: Blocks::new(folder.to_owned(), task.memory / 8),
         unlabeled: 0,
         yardstick_rows: 0,
-        curve: shares.iter().map(|&share| (share, rows_of(share))).collect(),
     };
     filled(set, task, datasets, context)
 }
@@ -182,7 +172,7 @@ pub(super) fn read_some_rows(
 ) -> Result<TrainingSet, StageError> {
     let training = Blocks::keeping(task.registry.folder().to_owned(), task.memory / 2, kept);
     let validation = Blocks::keeping(PathBuf::new(), u64::MAX, Vec::new());
-    let set = TrainingSet { training, validation, unlabeled: 0, yardstick_rows: 0, curve: Vec::new() };
+    let set = TrainingSet { training, validation, unlabeled: 0, yardstick_rows: 0 };
     filled(set, task, datasets, context)
 }
 
@@ -218,12 +208,7 @@ fn filled(
     refuse_repeated(datasets, &games)?;
     set.training.finish()?;
     set.validation.finish()?;
-    set.curve.iter_mut().try_for_each(|(_, rows)| rows.finish())?;
     if set.training.is_empty() { Err(no_rows(task, &set)) } else { Ok(set) }
-}
-
-const fn curve_shares(config: &TrainConfig) -> &'static [f64] {
-    if config.learning_curve { &CURVE_SHARES } else { &[] }
 }
 
 #[derive(Default)]
@@ -232,7 +217,6 @@ struct PartRows {
     validation: Vec<JudgedRow>,
     unlabeled: u64,
     yardstick_rows: u64,
-    curve: [Vec<TrainingRow>; CURVE_SHARES.len()],
     games: Vec<ComparedGame>,
 }
 
@@ -261,7 +245,6 @@ impl PartRows {
     fn add_game(&mut self, task: &TrainTask, name: &[u8], game: &[(Position, PositionRow)]) {
         let config = &task.config;
         let held_out = belongs(task.seed, Stream::Validation, name, config.validation);
-        let begin = self.training.len();
         for ((position, row), target) in game.iter().zip(targets(&config.target, game)) {
             if row.empties < config.empties_min || config.empties_max < row.empties {
                 continue;
@@ -281,11 +264,6 @@ impl PartRows {
                 self.validation.push(JudgedRow { row: learned, score, result, exact });
             } else {
                 self.training.push(learned);
-            }
-        }
-        for (&share, rows) in curve_shares(config).iter().zip(&mut self.curve) {
-            if belongs(task.seed, Stream::LearningCurve, name, share) {
-                rows.extend_from_slice(&self.training[begin..]);
             }
         }
     }

@@ -1,14 +1,13 @@
 //! Training from beginning to end.
 
-use super::blocks::Blocks;
 use super::checkpoint::{Checkpoint, remove_published};
 use super::learner::Learner;
 use super::metrics::judge;
 use super::parts::Plan;
 use super::recipe::{Initial, contents, continues_vectors, open_datasets, step};
-use super::rows::{CURVE_SHARES, TrainingRow, TrainingSet, read_rows};
+use super::rows::{TrainingSet, read_rows};
 use super::slots::SlotMap;
-use super::task::{CurvePoint, FACTS, LabelErrors, TrainMetrics, TrainReport, TrainTask};
+use super::task::{FACTS, LabelErrors, TrainMetrics, TrainReport, TrainTask};
 use crate::artifact::model::document::Origin;
 use crate::artifact::publish::temporary::sweep;
 use crate::artifact::{ArtifactError, ContentHash, Dataset, DatasetEntry, FolderLock, Model, ModelKind, POSITIONS};
@@ -38,7 +37,7 @@ pub fn train(task: &TrainTask, context: Context<'_>) -> Result<TrainReport, Stag
     let checkpoint = Checkpoint::new(task, step);
     let (model, metrics) = context.pool()?.install(|| {
         let set = read_rows(task, &datasets, context)?;
-        fit_from(task, &set, Some(&checkpoint), context)
+        fit_from(task, &set, Some(checkpoint.clone()), context)
     })?;
     let origin = Origin {
         kind: ModelKind::Draft,
@@ -69,16 +68,12 @@ fn dataset_entry(dataset: &Dataset) -> DatasetEntry {
 
 /// How much of a training that was stopped is done, if there is one: epochs of its parts, and how many there are.
 pub fn epochs_done<M>(task: &TrainTask<M>, step: ContentHash) -> Result<Option<[u64; 2]>, ArtifactError> {
-    let trainings = if task.config.learning_curve { 1 + CURVE_SHARES.len() } else { 1 };
     let plan = Plan::new(&task.features, &task.config);
     let (checkpoint, map) = (Checkpoint::new(task, step), SlotMap::new(&task.features));
     let (mut done, mut all) = (0, 0);
-    for number in 0..trainings as u32 {
-        let checkpoint = checkpoint.after(number * plan.parts.len() as u32);
-        for part in &plan.parts {
-            done += checkpoint.read(part, &map)?.map_or(0, |learned| learned.errors.len() as u64);
-            all += u64::from(task.config.epochs_of(part.round));
-        }
+    for part in &plan.parts {
+        done += checkpoint.read(part, &map)?.map_or(0, |learned| learned.errors.len() as u64);
+        all += u64::from(task.config.epochs_of(part.round));
     }
     Ok((0 < done).then_some([done, all]))
 }
@@ -96,51 +91,33 @@ pub fn fit(task: &TrainTask, set: &TrainingSet, context: Context<'_>) -> Result<
 fn fit_from(
     task: &TrainTask,
     set: &TrainingSet,
-    checkpoint: Option<&Checkpoint>,
+    checkpoint: Option<Checkpoint>,
     context: Context<'_>,
 ) -> Result<(Model, TrainMetrics), StageError> {
     let initial = Initial::new(task)?;
     let (plan, map) = (Plan::new(&task.features, &task.config), SlotMap::new(&task.features));
     let baseline = task.parent.as_ref().map_or(&initial.model.evaluation, |parent| &parent.model.evaluation);
     let [before, ..] = judge(baseline, None, set, context)?.errors();
-    let learner = |number: u32, rows| {
-        let checkpoint = checkpoint.map(|checkpoint| checkpoint.after(number * plan.parts.len() as u32));
-        Learner { task, plan: &plan, map: &map, initial: &initial, rows, checkpoint, context }
-    };
-    let whole = learner(0, &set.training);
-    // Without held-out rows there is nothing to compare the shares of a learning curve by.
-    let shares = if set.validation.is_empty() { &[][..] } else { &set.curve };
-    let curve: Vec<Learner<'_>> = (1..).zip(shares).map(|(number, (_, rows))| learner(number, rows)).collect();
-    let all = 0..=EMPTIES_MAX;
-    let point = |((share, rows), learner): (&(f64, Blocks<TrainingRow>), &Learner<'_>)| {
-        let (model, _) = learner.run()?;
-        let errors = judge(&model.evaluation, None, set, context)?.errors();
-        let [target, score, result, exact] = errors.map(|errors| errors.all);
-        Ok(CurvePoint { share: *share, rows: rows.row_count(&all), target, score, result, exact })
-    };
-    let visits: u64 = [&whole].into_iter().chain(&curve).map(|learner| learner.visits(&plan.parts)).sum();
-    let ((model, [epochs, vector_epochs]), learning_curve) =
-        context.observe(FACTS.name, (visits, 0), "rows", || {
-            let learned = whole.run()?;
-            let points: Result<Vec<CurvePoint>, StageError> = shares.iter().zip(&curve).map(point).collect();
-            Ok::<_, StageError>((learned, points?))
-        })?;
+    let rows = &set.training;
+    let learner = Learner { task, plan: &plan, map: &map, initial: &initial, rows, checkpoint, context };
+    let visits = learner.visits(&plan.parts);
+    let (model, [epochs, vector_epochs]) = context.observe(FACTS.name, (visits, 0), "rows", || learner.run())?;
     let judgment = judge(&model.evaluation, Some(&model.visits), set, context)?;
     let [after, score, result, exact] = judgment.errors();
+    let all = 0..=EMPTIES_MAX;
     let metrics = TrainMetrics {
-        rows: set.training.row_count(&all),
+        rows: rows.row_count(&all),
         validation_rows: set.validation.row_count(&all),
         held_out: !set.validation.is_empty(),
         unlabeled: set.unlabeled,
         yardstick_rows: set.yardstick_rows,
-        updates: whole.visits(&plan.parts),
+        updates: visits,
         epochs,
         vector_epochs,
         before,
         after,
         labels: LabelErrors { score, result, exact },
         coverage: judgment.coverage(&model),
-        learning_curve,
     };
     Ok((model, metrics))
 }

@@ -174,8 +174,6 @@ pub struct TrainConfig {
     pub empties_max: u8,
     pub overlap: u8,
     pub wide_overlap: u8,
-    #[serde(default, skip_serializing_if = "is_off")]
-    pub learning_curve: bool,
 }
 
 /// How vectors are learned.
@@ -225,7 +223,6 @@ impl ConfigTable for TrainConfig {
         Key::new("empties_max", EMPTIES).unit("empty squares"),
         Key::new("overlap", EMPTIES).unit("empty squares"),
         Key::new("wide_overlap", EMPTIES).unit("empty squares"),
-        Key::new("learning_curve", Takes::Flag).optional(),
         Key::new("vector_ratio", Takes::Number(0.0, 1.0)).optional(),
         Key::new("vector_epochs", Takes::Whole(1, 1000)).optional(),
     ];
@@ -238,10 +235,6 @@ impl ConfigTable for TrainConfig {
         if self.empties_max < self.empties_min {
             let expected = format!("expected 0 to {}", self.empties_max);
             return Err(KeyFault::new("train.empties_min", self.empties_min, expected));
-        }
-        if self.learning_curve && self.validation == 0.0 {
-            let expected = "expected a train.validation above 0, whose games it measures";
-            return Err(KeyFault::new("train.learning_curve", true, expected));
         }
         Ok(())
     }
@@ -382,23 +375,6 @@ pub struct EpochLoss {
     pub mae: f64,
 }
 
-/// A training on a share of the games.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CurvePoint {
-    /// The share of the games that are not held out.
-    pub share: f64,
-    /// Rows trained on.
-    pub rows: u64,
-    /// Against the target.
-    pub target: Error,
-    /// Against deep-search scores.
-    pub score: Error,
-    /// Against final disc differences.
-    pub result: Error,
-    /// Against exact scores.
-    pub exact: Error,
-}
-
 /// The figures of a training.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrainMetrics {
@@ -429,21 +405,6 @@ pub struct TrainMetrics {
     pub labels: LabelErrors,
     /// What was learned of the judged rows.
     pub coverage: Coverage,
-    /// Trainings on fewer games, fewest first; of all games the errors are those above.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub learning_curve: Vec<CurvePoint>,
-}
-
-impl TrainMetrics {
-    /// The learning curve up to the training on all games; none if it was not asked for.
-    pub fn whole_curve(&self) -> Vec<CurvePoint> {
-        let (target, LabelErrors { score, result, exact }) = (self.after.all, &self.labels);
-        let [score, result, exact] = [score.all, result.all, exact.all];
-        let all = CurvePoint { share: 1.0, rows: self.rows, target, score, result, exact };
-        let mut points = self.learning_curve.clone();
-        points.extend((!points.is_empty()).then_some(all));
-        points
-    }
 }
 
 const fn one() -> i32 {

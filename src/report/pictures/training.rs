@@ -1,6 +1,6 @@
-//! How trainings went: loss, learning curve, coverage.
+//! How trainings went: loss and coverage.
 
-use crate::pipeline::train::task::{Coverage, CurvePoint, Error, TrainMetrics};
+use crate::pipeline::train::task::{Coverage, TrainMetrics};
 use crate::report::chart::{Axis, Mark, Tone};
 use crate::report::facts::Made;
 use crate::report::figure::{Figure, Sheet};
@@ -12,11 +12,6 @@ pub(in crate::report) fn draw(sheet: &mut Sheet<'_>) {
     };
     loss(sheet, training);
     coverage(sheet);
-    let Some(first) = training.figures.learning_curve.first() else {
-        return sheet
-            .absent("The learning curve is left out: train.learning_curve is off, since it takes more trainings.");
-    };
-    learning_curve(sheet, training, first);
 }
 
 fn loss(sheet: &mut Sheet<'_>, training: &Made<TrainMetrics>) {
@@ -58,26 +53,4 @@ fn coverage(sheet: &mut Sheet<'_>) {
     let y = Axis::real("lookups that meet a trained weight, %", [range[0].max(0.0), range[1].min(100.0)]);
     let line = Mark::series(Tone::Accent, points, "", |[x, y]| format!("generation {x}: {} %", number(y, 2)));
     sheet.chart(&figure, [x, y], &[line]);
-}
-
-fn learning_curve(sheet: &mut Sheet<'_>, training: &Made<TrainMetrics>, first: &CurvePoint) {
-    let figures = &training.figures;
-    let points = figures.whole_curve().into_iter();
-    let shares: Vec<(f64, [Error; 4])> =
-        points.map(|point| (100.0 * point.share, [point.target, point.score, point.result, point.exact])).collect();
-    let names = [("target", Tone::Ink), ("score", Tone::Muted), ("result", Tone::Muted), ("exact", Tone::Accent)];
-    let lines = names.iter().enumerate().map(|(label, &(name, tone))| {
-        let known = shares.iter().filter(|(_, errors)| 0 < errors[label].rows);
-        Mark::line(tone, known.map(|(share, errors)| [*share, errors[label].mae]).collect(), name)
-    });
-    let values = shares.iter().flat_map(|(_, errors)| errors).filter(|error| 0 < error.rows).map(|error| error.mae);
-    let sentence = format!(
-        "{} % of the games gave {} discs, all of them {}; the more it still falls, the more games would help.",
-        number(100.0 * first.share, 0),
-        number(first.target.mae, 2),
-        number(figures.after.all.mae, 2)
-    );
-    let figure = sheet.of_version("Learning curve", sentence, training.id);
-    let axes = [Axis::real("games learned, %", [0.0, 100.0]), Axis::real("mean absolute error, discs", around(values))];
-    sheet.chart(&figure, axes, &lines.collect::<Vec<_>>());
 }
