@@ -270,7 +270,6 @@ mod tests {
                 "train.lambda = 1: expected a list such as [[60, 0.8, 1.0]]: the most empty squares, from 60 down, each with one number \
                  from 0 to 1, or with two, for even and odd numbers of empty squares",
             ),
-            ("[train]\nrule = 1", 2, "train.rule = 1: expected \"delta\""),
             ("[run]\nstart = 1", 2, "run.start = 1: expected a text in quotes, on one line"),
             (
                 "[generate]\nmpc_level = 1000",

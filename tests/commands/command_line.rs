@@ -214,7 +214,7 @@ fn config_show_prints_every_key_with_the_line_or_the_default_that_its_value_come
     let shown = workspace.done("config show --config mine.toml");
     let line = |key: &str| shown.lines().find(|line| line.starts_with(key)).unwrap_or_else(|| panic!("{key}: {shown}"));
     assert!(line("target = \"result\" ").ends_with("# mine.toml:5"), "{shown}");
-    assert!(line("rule = \"delta\" ").ends_with("# default") && !shown.contains("lambda"), "{shown}");
+    assert!(line("start = \"parent\" ").ends_with("# default") && !shown.contains("lambda"), "{shown}");
     let value = check_json(&workspace.run("config show --config mine.toml --json"), "config show");
     assert_eq!(value["config"]["train"]["target"], "result");
     assert_eq!(

@@ -41,14 +41,6 @@ const TEMPO_MAX: f64 = 8.0;
 /// A number of empty squares.
 const EMPTIES: Takes = Takes::Whole(0, EMPTIES_MAX as i64);
 
-/// How weights are changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Rule {
-    /// The clipped delta rule: every weight of a position moves by the same truncated share of the error.
-    Delta,
-}
-
 /// What the weights learn to predict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "target", rename_all = "kebab-case", deny_unknown_fields)]
@@ -153,7 +145,6 @@ pub(super) enum Round {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "configs/default.toml says what each key means")]
 pub struct TrainConfig {
-    pub rule: Rule,
     pub ratio: f64,
     pub ratio_decay: f64,
     pub epochs: u32,
@@ -204,7 +195,6 @@ impl ConfigTable for TrainConfig {
     const NAME: &'static str = "train";
 
     const KEYS: &'static [Key] = &[
-        Key::new("rule", Takes::Words(&["delta"])),
         Key::new("ratio", Takes::Number(0.0, 1.0)),
         Key::new("ratio_decay", Takes::Number(0.0, 1.0)),
         Key::new("clip", Takes::Whole(1, i16::MAX as i64)).unit("millidiscs"),
