@@ -26,10 +26,10 @@ pub(super) fn run(session: &Session, command: ModelCommand) -> anyhow::Result<()
             let (models, datasets) = folders_of(arguments)?;
             list::list(session, &models, &datasets)
         }
-        ModelCommand::Show { model, against, models, datasets } => {
+        ModelCommand::Show { model, models, datasets } => {
             let models = models.or_else(|| registry_around(&model)).unwrap_or_else(|| DEFAULT_REGISTRY.into());
             let datasets = datasets.unwrap_or_else(|| datasets_beside(&models));
-            show::show(session, &model, against.as_ref(), [&models, &datasets])
+            show::show(session, &model, &models, &datasets)
         }
         ModelCommand::Verify(arguments) => {
             let (models, datasets) = folders_of(arguments)?;

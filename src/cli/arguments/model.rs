@@ -16,9 +16,6 @@ pub(in crate::cli) enum ModelCommand {
     Show {
         /// The model
         model: ModelRef,
-        /// Tell what changed against this model
-        #[arg(long, value_name = "MODEL")]
-        against: Option<ModelRef>,
         /// The registry for version ids and `champion` [default: the model's, else models/default]
         #[arg(long, value_name = "REG")]
         models: Option<PathBuf>,

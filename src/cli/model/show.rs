@@ -3,37 +3,28 @@
 use super::kind_word;
 use crate::artifact::{LoadedModel, ModelRef, Registry, VerdictFile, Versions};
 use crate::cli::model_errors::{error_table, training_lines};
-use crate::cli::output::{counted, thousands};
+use crate::cli::output::counted;
 use crate::cli::session::Session;
 use crate::run::folders::RunGate;
-use crate::run::models::changes::Changes;
 use crate::run::models::show::{DatasetLink, ModelHistory};
 use crate::run::standings::Standing;
 use crate::statistics::elo::elo_text;
 use serde_json::{Value, json};
 use std::path::Path;
 
-pub(super) fn show(
-    session: &Session,
-    name: &ModelRef,
-    against: Option<&ModelRef>,
-    [models, datasets]: [&Path; 2],
-) -> anyhow::Result<()> {
+pub(super) fn show(session: &Session, name: &ModelRef, models: &Path, datasets: &Path) -> anyhow::Result<()> {
     let model = name.load(models)?;
     let versions = Versions::read(&Registry::new(models))?;
     let history = ModelHistory::read(&model, &versions, models, datasets)?;
-    let other = against.map(|other| other.load(models)).transpose()?;
-    let changes = other.map(|other| Changes::new(&model, &other, &versions));
     let mut rows = rows_of(&model, &history);
-    rows.extend(changes.iter().flat_map(changes_rows));
     if let Some(training) = &history.training {
         rows.push(error_table(training));
         rows.extend(training_lines(training));
     }
-    session.answer(&json_of(&model, &history, changes.as_ref()), &rows.join("\n"))
+    session.answer(&json_of(&model, &history), &rows.join("\n"))
 }
 
-fn json_of(model: &LoadedModel, history: &ModelHistory, changes: Option<&Changes>) -> Value {
+fn json_of(model: &LoadedModel, history: &ModelHistory) -> Value {
     let set = model.model.evaluation.set();
     let gate = |gate: &RunGate| json!({"generation": gate.generation, "folder": gate.folder.to_string_lossy(), "verdict": gate.verdict});
     json!({
@@ -55,7 +46,6 @@ fn json_of(model: &LoadedModel, history: &ModelHistory, changes: Option<&Changes
         "played": history.played,
         "children": history.children,
         "gates": history.gates.iter().map(gate).collect::<Vec<_>>(),
-        "changes": changes,
         "document": model.document.as_deref(),
     })
 }
@@ -110,25 +100,4 @@ fn gate_text(gate: &RunGate) -> String {
     let players = format!("{} over {}: {}", candidate.id, baseline.id, verdict.name());
     let elo = elo_text([score.elo, score.elo_low, score.elo_high]);
     format!("generation {}: {players}, Elo {elo}, {}", gate.generation, gate.folder.display())
-}
-
-fn changes_rows(changes: &Changes) -> Vec<String> {
-    let mut rows = vec![row("against", &changes.against.to_string())];
-    for (name, values) in [("config", &changes.config), ("figure", &changes.metrics)] {
-        let text = |value: &Value| match value.as_f64().filter(|_| value.is_f64()) {
-            Some(number) => format!("{number:.4}"),
-            None => value.to_string(),
-        };
-        let values = values.iter().map(|(key, [before, after])| format!("{key}: {} -> {}", text(before), text(after)));
-        rows.extend(values.map(|change| row(name, &change)));
-    }
-    let weights = match (changes.weights_changed, changes.weight_change_max) {
-        (Some(changed), Some(most)) => {
-            let (changed, all) = (thousands(changed), thousands(changes.weights));
-            format!("{changed} of {all} changed, the most by {most:+} millidiscs")
-        }
-        _ => "other patterns or phases".to_owned(),
-    };
-    rows.push(row("weights", &weights));
-    rows
 }
