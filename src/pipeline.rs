@@ -22,6 +22,7 @@ pub mod version;
 pub mod watcher;
 pub mod work;
 mod workers;
+pub mod yardstick;
 
 use crate::artifact::ArtifactError;
 use crate::engine::Stopped;

@@ -21,4 +21,3 @@ pub mod standings;
 pub mod state;
 pub mod status;
 pub mod workspace;
-pub mod yardstick;

@@ -170,12 +170,11 @@ fn tell_end(
     session: &Session,
     (arguments, is_elsewhere): (&LoopArguments, bool),
     registry: &Registry,
-    mut status: RunStatus,
+    status: RunStatus,
 ) -> anyhow::Result<()> {
     if session.quiet {
         return Ok(());
     }
-    status::measure(session, &mut status)?;
     status::tell(&status, registry, false)?;
     let program = std::env::args_os().next().unwrap_or_else(|| "renma".into());
     let program = quoted(Path::new(&program));

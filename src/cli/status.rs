@@ -29,9 +29,6 @@ pub(super) fn run(session: &Session, arguments: &StatusArguments) -> anyhow::Res
     let (config, Invocation { models, datasets, .. }) = arguments.run.load()?;
     let registry = Registry::new(&models);
     let mut status = RunStatus::read(&config, &registry, &datasets)?;
-    if session.json || arguments.stage.is_none() {
-        measure(session, &mut status)?;
-    }
     if let Some(format) = arguments.format {
         let metrics = metrics(&status, &read_calls(registry.folder())?);
         return Ok(print(&metrics_text(format, &status.run, &metrics))?);
@@ -60,10 +57,6 @@ pub(super) fn tell(status: &RunStatus, registry: &Registry, wide: bool) -> anyho
         detail(&efficiency_text(&run));
     }
     Ok(())
-}
-
-pub(super) fn measure(session: &Session, status: &mut RunStatus) -> anyhow::Result<()> {
-    Ok(session.context().pool()?.install(|| status.measure())?)
 }
 
 /// What `--json` prints.

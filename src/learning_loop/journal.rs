@@ -190,13 +190,8 @@ impl<'a> Journal<'a> {
     fn record(&self, code: Option<u8>) -> Result<(), ArtifactError> {
         let RunTask { config, registry, datasets, .. } = self.task;
         // A damaged run has no summary, but the record of the call is needed all the more.
-        let mut status = RunStatus::read(config, registry, datasets)
+        let status = RunStatus::read(config, registry, datasets)
             .unwrap_or_else(|_| RunStatus { run: config.name.clone(), ..RunStatus::default() });
-        // While the run is at work it writes a record every few seconds, which is too often for this.
-        if let (Some(_), Ok(pool)) = (code, self.context.pool()) {
-            // Without the errors on the yardstick, if they cannot be measured now.
-            pool.install(|| status.measure()).unwrap_or_default();
-        }
         let mut calls = read_calls(registry.folder())?;
         calls.retain(|call| self.began <= call.began);
         publish_bytes(&registry.folder().join(RUN_RECORD_NAME), self.text(code, &status, calls).as_bytes())

@@ -17,7 +17,6 @@ use crate::run::log::{PlaySpeed, RunEfficiency, read_calls};
 use crate::run::record::LastCall;
 use crate::run::standings::{Standing, standings};
 use crate::run::status::generation_lines;
-use crate::run::yardstick::measured_once;
 use crate::statistics::sprt::SequentialTest;
 use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
 use serde::Deserialize;
@@ -181,10 +180,10 @@ fn rungs(lineage: &Lineage<'_>) -> Result<Vec<Rung>, ArtifactError> {
     Ok(rungs)
 }
 
-/// All generations that have begun, closed ones first. Candidates that were not measured before are measured here.
+/// All generations that have begun, closed ones first.
 fn descents(lineage: &Lineage<'_>, trainings: &[Made<TrainMetrics>]) -> Result<Vec<Descent>, ArtifactError> {
     let lines = generation_lines(lineage, lineage.begun()?)?;
-    let descents = measured_once(lines, &lineage.versions)?.into_iter().map(|line| Descent {
+    let descents = lines.into_iter().map(|line| Descent {
         player: lineage.file.player_of(line.generation).map(|player| player.name.to_string()),
         draft: trainings.iter().rfind(|made| made.generation == line.generation).map(|made| made.id),
         line,

@@ -8,7 +8,6 @@ use super::folders::{DatasetFolder, generation_folder, generation_of, generation
 use super::lineage::Lineage;
 use super::log::{read_calls, versions_made};
 use super::status::generation_lines;
-use super::yardstick::measured;
 use crate::artifact::publish::temporary::sweep_tree;
 use crate::artifact::publish::{bytes_in, is_folder, is_link, remove_folder};
 use crate::artifact::{
@@ -150,7 +149,7 @@ fn closed_file(lineage: &Lineage<'_>) -> Result<ClosedFile, ArtifactError> {
     let last = lineage.finished().saturating_sub(lineage.config.config.run.keep_generations);
     if closed.generation < last {
         // The last chance: candidates may be removed.
-        closed.generations = measured(generation_lines(lineage, last)?, &lineage.versions)?;
+        closed.generations = generation_lines(lineage, last)?;
         closed.generation = last;
         let content = lineage.player(last + 1)?.content;
         let promoted = lineage.champions.history.iter().find(|promotion| promotion.content == content);

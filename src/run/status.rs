@@ -4,7 +4,6 @@ use super::folders::generation_folder;
 use super::lineage::Lineage;
 use super::standings::{Standing, standings};
 use super::state::{StageState, run_steps};
-use super::yardstick::measured;
 use crate::artifact::publish::bytes_in;
 use crate::artifact::{
     ArtifactError, DatasetKind, GenerationLine, Manifest, ModelDocument, ModelName, POSITIONS, Registry, Verdict,
@@ -52,9 +51,6 @@ pub struct RunStatus {
     pub moved_defaults: Vec<String>,
     /// The ratings of all players of its gates, best first.
     pub ladder: Vec<Standing>,
-    /// The versions, to be measured.
-    #[serde(skip)]
-    pub versions: Option<Versions>,
 }
 
 impl RunStatus {
@@ -87,26 +83,11 @@ impl RunStatus {
             changes: lineage.changes(),
             moved_defaults: lineage.moved_defaults.clone(),
             ladder: standings(&lineage.gates, datasets, &lineage.versions)?,
-            versions: Some(lineage.versions),
         })
-    }
-
-    /// Has every candidate [`measured`].
-    ///
-    /// # Errors
-    ///
-    /// As [`measured`]; then nothing changes.
-    pub fn measure(&mut self) -> Result<(), ArtifactError> {
-        let Some(versions) = &self.versions else { return Ok(()) };
-        let lines = self.generations.iter().map(|status| status.line.clone()).collect();
-        for (status, line) in self.generations.iter_mut().zip(measured(lines, versions)?) {
-            status.line = line;
-        }
-        Ok(())
     }
 }
 
-/// The lines of all generations up to the last one, closed ones first. Candidates of the others are not measured yet.
+/// The lines of all generations up to the last one, closed ones first.
 ///
 /// # Errors
 ///
@@ -121,16 +102,17 @@ pub fn generation_lines(lineage: &Lineage<'_>, last: u32) -> Result<Vec<Generati
         let candidate = gate.map(|gate| gate.candidate.id);
         let document = candidate.and_then(ModelName::version).and_then(|id| versions.with_id(id));
         let document = document.and_then(|known| known.document);
+        let training = document.and_then(|document| train_metrics(versions, &document));
+        let exact_mae = training.as_ref().and_then(|metrics| metrics.exact_mae);
         // An error on the rows that were trained on is not the held-out error that a line has room for.
-        let metrics = document.and_then(|document| train_metrics(versions, &document));
-        let metrics = metrics.filter(|metrics| metrics.held_out);
+        let metrics = training.filter(|metrics| metrics.held_out);
         lines.push(GenerationLine {
             generation,
             games: manifest.as_ref().map(|manifest| manifest.done),
             positions: manifest.as_ref().map(|manifest| manifest.rows(POSITIONS.name)),
             mae_before: metrics.as_ref().map(|metrics| metrics.before.all.mae),
             mae_after: metrics.as_ref().map(|metrics| metrics.after.all.mae),
-            exact_mae: None,
+            exact_mae,
             baseline: gate.map(|gate| gate.baseline.id.to_string()),
             candidate: candidate.map(|id| id.to_string()),
             verdict: gate.map(|gate| gate.verdict),

@@ -52,8 +52,8 @@ const KINDS: [&str; 7] = ["eio", "enospc", "eintr", "short", "kill", "power", UN
 /// Of a call and all that follow it.
 const UNSYNCABLE: &str = "unsyncable";
 
-/// Files that record times and process numbers, and one that keeps what was measured, until it is measured again.
-const RECORDS: [&str; 6] = [".exact-errors.json", ".lock", ".log", ".jsonl", "run.json", "report.html"];
+/// Files that record times and process numbers.
+const RECORDS: [&str; 5] = [".lock", ".log", ".jsonl", "run.json", "report.html"];
 
 /// A folder with a finished run and what the writers need.
 static MADE: LazyLock<Workspace> = LazyLock::new(|| {

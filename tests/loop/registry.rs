@@ -325,20 +325,20 @@ fn clearing_away_keeps_what_is_needed_and_a_dry_run_removes_nothing() {
 }
 
 #[test]
-fn nothing_is_closed_while_a_candidate_cannot_be_read() {
+fn nothing_is_closed_while_a_version_cannot_be_read() {
     let workspace = copy_of_run();
     config(&workspace, "1", "1");
-    // The system refuses to follow a link to itself. A file that is gone or damaged would be no reason to wait.
-    let weights = workspace.path("models/run/v0002/weights.parquet");
-    let bytes = std::fs::read(&weights).unwrap();
-    std::fs::remove_file(&weights).unwrap();
-    std::os::unix::fs::symlink("weights.parquet", &weights).unwrap();
+    // The system refuses to follow a link to itself.
+    let document = workspace.path("models/run/v0002/model.json");
+    let bytes = std::fs::read(&document).unwrap();
+    std::fs::remove_file(&document).unwrap();
+    std::os::unix::fs::symlink("model.json", &document).unwrap();
     let before = || (generations(&workspace, "generate"), Registry::new(&workspace.path("models/run")).ids().unwrap());
     let whole = before();
-    check(&workspace, &format!("gc --config {CONFIG}"), 1, &["cannot read", "v0002/weights.parquet"]);
+    check(&workspace, &format!("gc --config {CONFIG}"), 1, &["cannot read", "v0002/model.json"]);
     assert!(before() == whole && !workspace.path("models/run/closed.json").exists());
-    std::fs::remove_file(&weights).unwrap();
-    std::fs::write(&weights, bytes).unwrap();
+    std::fs::remove_file(&document).unwrap();
+    std::fs::write(&document, bytes).unwrap();
     workspace.done(&format!("gc --config {CONFIG}"));
     let closed = ClosedFile::read(&workspace.path("models/run")).unwrap();
     assert!(closed.generations.len() == 3 && closed.generations.iter().all(|line| line.exact_mae.is_some()));

@@ -483,28 +483,21 @@ fn no_text_of_a_file_becomes_markup() {
 }
 
 #[test]
-fn a_candidate_is_measured_once() {
+fn the_exact_error_of_a_candidate_is_a_figure_of_its_training() {
     let workspace = run("smoke");
     let before = page(&workspace, "smoke");
     let models = workspace.path("models/smoke");
-    let (kept, weights) = (models.join(".exact-errors.json"), models.join("v0002/weights.parquet"));
-    // Without it the model cannot be measured again.
-    let bytes = fs::read(&weights).unwrap();
-    fs::remove_file(&weights).unwrap();
+    // No model is measured again.
+    fs::remove_file(models.join("v0002/weights.parquet")).unwrap();
     assert!(page(&workspace, "smoke") == before);
-    let errors = fs::read(&kept).unwrap();
-    fs::write(&kept, "{}").unwrap();
+    // A draft as a former program made it.
+    edit(&models.join("v0001/model.json"), |document| {
+        assert!(document["metrics"].as_object_mut().unwrap().remove("exact_mae").is_some());
+    });
     assert!(page(&workspace, "smoke") != before);
-    fs::write(&weights, bytes).unwrap();
-    assert!(page(&workspace, "smoke") == before);
-    assert!(fs::read(&kept).unwrap() == errors);
-    // An error that no model can have is measured again.
-    for error in [-1.0, 1e300] {
-        edit(&kept, |file| {
-            file["models"].as_object_mut().unwrap().values_mut().for_each(|value| *value = error.into());
-        });
-        assert!(page(&workspace, "smoke") == before, "{error}");
-    }
+    let status: Value = serde_json::from_str(&workspace.done("status --config configs/smoke.toml --json")).unwrap();
+    let [first, second] = [0, 1].map(|place| &status["generations"][place]["exact_mae"]);
+    assert!(first.is_null() && second.is_f64(), "{first} {second}");
 }
 
 fn escaped(text: &str) -> String {

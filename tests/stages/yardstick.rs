@@ -128,6 +128,8 @@ fn its_positions_are_skipped_and_counted_in_any_dataset() {
     let [plain, both] = [plain, both].map(|outcome| report(&outcome)["metrics"].take());
     assert_eq!((&plain["yardstick_rows"], &both["yardstick_rows"]), (&Value::Null, &2000.into()));
     assert_eq!([&plain["rows"], &plain["validation_rows"]], [&both["rows"], &both["validation_rows"]]);
+    let shown: Value = serde_json::from_str(&workspace.done("model show games/v0001 --json")).unwrap();
+    assert!(plain["exact_mae"].is_f64() && plain["exact_mae"] == shown["exact_mae"], "{shown}");
     let weights = |models: &str| std::fs::read(workspace.path(models).join("v0001/weights.parquet")).unwrap();
     assert!(weights("games") == weights("games-mirrored"));
     let alone = train("mirrored", "models");

@@ -2,10 +2,8 @@
 //! choice is made by them, so that errors on them compare all models.
 
 use super::positions::{IMPORTED_POSITIONS, PositionRow};
-use crate::artifact::hash::ContentHash;
 use crate::artifact::table::row::TableRow;
 use crate::engine::{Position, Score};
-use serde_json::Value;
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -13,8 +11,6 @@ use std::sync::LazyLock;
 
 /// Why its rows can be read without errors: see `tests/stages/yardstick.rs`.
 const SOUND: &str = "the yardstick is sound";
-
-static MANIFEST: &[u8] = include_bytes!("../../../datasets/yardstick/manifest.json");
 
 static FILE: &[u8] = include_bytes!("../../../datasets/yardstick/positions/part-00000.parquet");
 
@@ -45,14 +41,4 @@ pub fn scored_positions() -> &'static [(Position, Score)] {
 /// Whether a position is one of its positions, up to symmetry and color.
 pub fn is_in_yardstick(position: Position) -> bool {
     EMPTIES.contains(&position.empties()) && CANONICAL.contains(&position.canonical())
-}
-
-/// Its content hash.
-///
-/// # Panics
-///
-/// If the yardstick is damaged, which a test rules out.
-pub fn content() -> ContentHash {
-    let manifest: Value = serde_json::from_slice(MANIFEST).expect(SOUND);
-    serde_json::from_value(manifest["content"].clone()).expect(SOUND)
 }

@@ -28,7 +28,7 @@ pub struct GenerationLine {
     pub mae_before: Option<f64>,
     /// The same after training.
     pub mae_after: Option<f64>,
-    /// The mean absolute error of the candidate on the yardstick, in discs, once it is measured.
+    /// The mean absolute error of the candidate on the yardstick, in discs, if it was measured.
     pub exact_mae: Option<f64>,
     /// The model that was champion.
     pub baseline: Option<String>,

@@ -12,6 +12,7 @@ use crate::artifact::model::document::Origin;
 use crate::artifact::publish::temporary::sweep;
 use crate::artifact::{ArtifactError, ContentHash, Dataset, DatasetEntry, FolderLock, Model, ModelKind, POSITIONS};
 use crate::engine::EMPTIES_MAX;
+use crate::pipeline::yardstick::exact_mae;
 use crate::pipeline::{Context, StageError};
 
 /// Trains a new version, unless the registry holds it already.
@@ -117,6 +118,7 @@ fn fit_from(
         before,
         after,
         labels: LabelErrors { score, result, exact },
+        exact_mae: Some(exact_mae(&model.evaluation)),
         coverage: judgment.coverage(&model),
     };
     Ok((model, metrics))

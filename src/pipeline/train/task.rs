@@ -393,6 +393,9 @@ pub struct TrainMetrics {
     pub after: Errors,
     /// Against each label, with the new weights.
     pub labels: LabelErrors,
+    /// The exact MAE of the new weights, in discs; none if a former program trained them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exact_mae: Option<f64>,
     /// What was learned of the judged rows.
     pub coverage: Coverage,
 }

@@ -5,10 +5,10 @@ use crate::artifact::{
 };
 use crate::pipeline::stage::Stage;
 use crate::pipeline::train::task::TrainMetrics;
+use crate::pipeline::yardstick::exact_mae;
 use crate::run::folders::{RunGate, gates, generation_folder, selfplay};
 use crate::run::standings::{Standing, standings};
 use crate::run::status::train_metrics;
-use crate::run::yardstick::exact_mae;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
