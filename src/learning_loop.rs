@@ -30,7 +30,7 @@ use crate::run::log::read_calls;
 use crate::run::loss::Loss;
 use crate::run::next::{Generations, Next};
 use crate::run::order::{GENERATION, Link, Source};
-use journal::{CallEnd, Journal};
+use journal::{Call, CallEnd, Journal};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -197,7 +197,8 @@ impl Run<'_> {
     /// Makes an accepted candidate champion.
     fn promote(&self, candidate: &LoadedModel, verdict: &VerdictFile) -> Result<(), StageError> {
         let work = || promote(candidate, self.task.registry, Some(verdict));
-        let report = self.journal.call(("promote", false), None, work, |report| CallEnd {
+        let call = Call { stage: "promote", shards: false, generation: None };
+        let report = self.journal.call(call, work, |report| CallEnd {
             id: report.champion.map(|id| id.to_string()),
             is_skipped: report.skipped,
             ..CallEnd::default()

@@ -78,6 +78,21 @@ pub trait Host: Sync {
 /// No clock, and nobody to talk to.
 impl Host for () {}
 
+/// How many items a task has, and how many were done before it began.
+#[derive(Clone, Copy, Debug)]
+pub struct Amount {
+    /// All of them.
+    pub total: u64,
+    /// Those that were done before.
+    pub done: u64,
+}
+
+impl From<u64> for Amount {
+    fn from(total: u64) -> Self {
+        Self { total, done: 0 }
+    }
+}
+
 /// What a stage needs from its surroundings.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
@@ -205,10 +220,11 @@ impl Context<'_> {
         Ok(rayon::ThreadPoolBuilder::new().num_threads(self.threads.max(1)).build()?)
     }
 
-    /// Works on a task of which the observer sees how much is done: of `total` items, `done` before.
-    pub fn observe<T>(&self, task: &str, (total, done): (u64, u64), unit: &str, work: impl FnOnce() -> T) -> T {
-        self.progress.begin(task, total, unit);
-        self.progress.resume(done);
+    /// Works on a task of which the observer sees how much is done.
+    pub fn observe<T>(&self, task: &str, amount: impl Into<Amount>, unit: &str, work: impl FnOnce() -> T) -> T {
+        let amount = amount.into();
+        self.progress.begin(task, amount.total, unit);
+        self.progress.resume(amount.done);
         let result = work();
         self.progress.end();
         result

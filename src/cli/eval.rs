@@ -144,11 +144,13 @@ impl Values<'_> {
     }
 
     fn json(&self) -> Value {
+        let games = self.games.iter().zip(self.analyzed);
+        let positions = games.map(|(game, analyzed)| position_json(game, analyzed));
         let mut json = json!({
             "model": self.chosen.model.id,
             // Why it is this model, if the user named none.
             "model_note": self.chosen.note,
-            "positions": self.games.iter().zip(self.analyzed).map(position_json).collect::<Value>(),
+            "positions": positions.collect::<Value>(),
             "total": {
                 "positions": self.games.len(),
                 "nodes": self.nodes(),
@@ -196,7 +198,8 @@ impl Values<'_> {
     }
 }
 
-fn position_json((game, Analyzed { result, moves, seconds }): (&Game, &Analyzed)) -> Value {
+fn position_json(game: &Game, analyzed: &Analyzed) -> Value {
+    let Analyzed { result, moves, seconds } = analyzed;
     let position = game.latest();
     let mut json = json!({
         "board": position.board_text(),

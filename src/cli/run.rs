@@ -75,7 +75,7 @@ pub(super) fn run(session: &Session, arguments: LoopArguments) -> anyhow::Result
         print_json(&serde_json::from_slice::<serde_json::Value>(&record)?)?;
     } else {
         let status = RunStatus::read(&config, &registry, &invocation.datasets)?;
-        tell_end(session, (&arguments, is_elsewhere), &registry, status)?;
+        tell_end(session, &arguments, is_elsewhere, &registry, status)?;
     }
     let code = verdict.filter(|_| arguments.exit_verdict).map_or(exit_code::DONE, Verdict::exit_code);
     Ok(code.into())
@@ -168,7 +168,8 @@ fn tell_plan(session: &Session, plan: &RunPlan) -> anyhow::Result<()> {
 /// Prints the table of the run, and what to do next, as commands for the folder of the caller.
 fn tell_end(
     session: &Session,
-    (arguments, is_elsewhere): (&LoopArguments, bool),
+    arguments: &LoopArguments,
+    is_elsewhere: bool,
     registry: &Registry,
     status: RunStatus,
 ) -> anyhow::Result<()> {

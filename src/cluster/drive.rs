@@ -6,7 +6,7 @@ use super::runs::{Ended, log};
 use crate::artifact::publish::parent;
 use crate::artifact::{ArtifactError, FolderLock};
 use crate::exit_code;
-use crate::pipeline::{Context, StageError};
+use crate::pipeline::{Amount, Context, StageError};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -120,9 +120,10 @@ pub fn drive(
 ) -> Result<DriveReport, StageError> {
     let first = progress(AHEAD_MIN)?;
     let (stage, counted) = (first.stage, first.done.iter().copied().collect());
-    let counts = (work.iter().sum(), first.done.iter().map(|&shard| work[shard]).sum());
+    let done = first.done.iter().map(|&shard| work[shard]).sum();
+    let amount = Amount { total: work.iter().sum(), done };
     let mut drive = Drive { plan, work, runner, context, state: State { counted, ..State::default() } };
-    context.observe(stage.name(), counts, stage.facts().unit, || drive.run(first, &mut progress))
+    context.observe(stage.name(), amount, stage.facts().unit, || drive.run(first, &mut progress))
 }
 
 /// Tells the user something.

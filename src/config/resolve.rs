@@ -88,12 +88,13 @@ impl Overlay<'_> {
                     self.tables.entry(&table).or_insert_with(|| json!({}));
                     for (key, value) in keys {
                         let place = (layer, key.span().start);
-                        self.lay((&table, known), key.get_ref(), place, value);
+                        self.lay(&table, known, key.get_ref(), place, value);
                     }
                     continue;
                 }
                 (Some(_), value) => {
-                    let value = self.shown(layer, value_of(Spanned::new(span, value)));
+                    let (value, span) = value_of(Spanned::new(span, value));
+                    let value = self.shown(layer, &value, span);
                     format!("{table} = {value}: expected a table [{table}]")
                 }
                 (None, value) if value.is_table() => unknown_table(&table),
@@ -109,7 +110,7 @@ impl Overlay<'_> {
         Ok(())
     }
 
-    fn lay(&mut self, (table, known): (&str, &[Key]), key: &str, place: Place, value: Spanned<DeValue<'_>>) {
+    fn lay(&mut self, table: &str, known: &[Key], key: &str, place: Place, value: Spanned<DeValue<'_>>) {
         let name = format!("{table}.{}", visible(key));
         if let Some(earlier) = self.named.insert(name.clone(), place) {
             self.faults.remove(&earlier);
@@ -120,7 +121,7 @@ impl Overlay<'_> {
                 self.tables[table][key] = value;
                 return;
             }
-            Some(known) => format!("{name} = {}: expected {}", self.shown(place.0, (value, span)), known.expected()),
+            Some(known) => format!("{name} = {}: expected {}", self.shown(place.0, &value, span), known.expected()),
             None if keys_of(key).is_some() => format!("{name}: it is a separate table\nwrite [{key}]"),
             None => format!("{name}: unknown key{}", nearest_key(table, key)),
         };
@@ -157,16 +158,17 @@ impl Overlay<'_> {
         Ok(())
     }
 
-    fn origin(&self, (layer, start): Place) -> Origin {
+    fn origin(&self, place: Place) -> Origin {
+        let (layer, start) = place;
         let text = self.texts[layer].as_bytes();
         let line = 1 + text[..start.min(text.len())].iter().filter(|&&byte| byte == b'\n').count();
         if layer == 0 { Origin::Line(line) } else { Origin::Setting }
     }
 
     /// A value as messages show it: as the text has it, unless it may stand in several lines.
-    fn shown(&self, layer: usize, (value, span): (Value, Range<usize>)) -> String {
+    fn shown(&self, layer: usize, value: &Value, span: Range<usize>) -> String {
         let text = match value {
-            Value::Object(_) => toml_text(&value),
+            Value::Object(_) => toml_text(value),
             _ => self.texts[layer].get(span).unwrap_or_default().to_owned(),
         };
         let cut: String = text.lines().next().unwrap_or_default().chars().take(SHOWN_MAX).collect();

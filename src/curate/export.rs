@@ -50,7 +50,7 @@ pub fn export(
         }
         Ok(())
     };
-    let written = context.observe("export", (dataset.part_count() as u64, 0), "parts", || output(&mut write));
+    let written = context.observe("export", dataset.part_count() as u64, "parts", || output(&mut write));
     match failure {
         Some(error) => Err(error),
         None => Ok(written?.then(|| dataset.manifest().rows(POSITIONS.name))),

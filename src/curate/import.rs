@@ -119,9 +119,9 @@ pub fn import(
     }
     records.notes.iter().for_each(|note| tell(note));
     let mut writer = DatasetWriter::new(task.output, recipe)?;
-    let counts = (records.total, 0);
+    let total = records.total;
     let counts =
-        context.observe("import", counts, "records", || write(&mut records, &mut writer, task, context, tell))?;
+        context.observe("import", total, "records", || write(&mut records, &mut writer, task, context, tell))?;
     if counts.records == counts.bad + counts.without_move {
         let reason = format!("it has no position to import in {} records", counts.records);
         return Err(ArtifactError::unfit(task.input, reason).into());

@@ -48,7 +48,7 @@ pub enum Summary {
 pub fn inspect(folder: &Path, context: Context<'_>) -> Result<Inspection, StageError> {
     let dataset = Dataset::open_any(folder)?;
     let kind = dataset.manifest().kind;
-    let summary = context.observe("inspect", (dataset.part_count() as u64, 0), "parts", || match kind {
+    let summary = context.observe("inspect", dataset.part_count() as u64, "parts", || match kind {
         DatasetKind::Selfplay | DatasetKind::Imported => positions::inspect(&dataset, context).map(Summary::Positions),
         DatasetKind::Gate => gate::inspect(&dataset, context).map(Box::new).map(Summary::Gate),
         DatasetKind::Mpc => mpc::inspect(&dataset, context).map(Summary::Mpc),

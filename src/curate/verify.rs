@@ -99,5 +99,5 @@ fn over_parts<T: Send>(
         Ok(result)
     };
     let check_all = || context.pool()?.install(|| (0..parts).into_par_iter().map(check_one).collect());
-    context.observe(task, (parts as u64, 0), "parts", check_all)
+    context.observe(task, parts as u64, "parts", check_all)
 }

@@ -58,6 +58,14 @@ pub(super) struct Journal<'a> {
     is_at_work: AtomicBool,
 }
 
+/// A call of a stage.
+pub(super) struct Call {
+    pub(super) stage: &'static str,
+    /// Whether it runs as shards elsewhere.
+    pub(super) shards: bool,
+    pub(super) generation: Option<u32>,
+}
+
 /// How a call of a stage ended.
 #[derive(Default)]
 pub(super) struct CallEnd {
@@ -148,11 +156,11 @@ impl<'a> Journal<'a> {
     /// Runs a stage, here or its shards elsewhere, and notes how that ended.
     pub(super) fn call<T>(
         &self,
-        (stage, shards): (&'static str, bool),
-        generation: Option<u32>,
+        call: Call,
         work: impl FnOnce() -> Result<T, StageError>,
         end: impl FnOnce(&T) -> CallEnd,
     ) -> Result<T, StageError> {
+        let Call { stage, shards, generation } = call;
         let host = self.context.host;
         let (began, since, cpu_since) = (host.unix_seconds(), host.seconds(), host.cpu_seconds());
         let result = unless_it_panics(stage, work);
@@ -285,7 +293,8 @@ mod tests {
         let journal = Journal::new(&task, context(&flag));
         let panics = || -> Result<(), StageError> {
             journal.begin()?;
-            journal.call(("train", false), Some(3), || panic!("no {} there", "weight"), |()| CallEnd::default())
+            let call = Call { stage: "train", shards: false, generation: Some(3) };
+            journal.call(call, || panic!("no {} there", "weight"), |()| CallEnd::default())
         };
         let error = journal.keep(panics).unwrap_err();
         assert!(error.to_string().contains("train stopped at an error in renma: no weight there"), "{error}");

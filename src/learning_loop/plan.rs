@@ -82,7 +82,7 @@ pub(super) fn forecast(task: &RunTask<'_>, context: Context<'_>) -> Result<Forec
         }
     };
     let context_of_trial = Context { stop: &is_over, ..context };
-    let forecast = watched(limit, || Forecast::new(&lineage, (next, last), &calls, context_of_trial));
+    let forecast = watched(limit, || Forecast::new(&lineage, next..=last, &calls, context_of_trial));
     context.check()?;
     forecast
 }

@@ -1,6 +1,6 @@
 //! Making a stage of a generation: on this machine, or its parts in shards elsewhere first. The results are the same.
 
-use super::journal::CallEnd;
+use super::journal::{Call, CallEnd};
 use super::{Event, Run};
 use crate::artifact::OutputFile;
 use crate::cluster::divide::divide;
@@ -29,7 +29,8 @@ impl Run<'_> {
     /// Makes a stage on the threads of this process, as far as its parts are not there.
     pub(super) fn make_here(&self, request: &Request, work: &dyn Work) -> Result<Box<dyn Report>, StageError> {
         let make = || work.make(self.context);
-        self.journal.call((request.stage.name(), false), Some(request.generation), make, |report| CallEnd {
+        let call = Call { stage: request.stage.name(), shards: false, generation: Some(request.generation) };
+        self.journal.call(call, make, |report| CallEnd {
             id: report.version().map(str::to_owned),
             is_skipped: report.is_skipped(),
             code: report.exit_code(),
@@ -51,7 +52,8 @@ impl Run<'_> {
         divide(request, work, &path, None, write, self.context)?;
         let plan = LoadedPlan::read(&path)?;
         let drive = || place.drive(&plan, self.context);
-        self.journal.call((stage.name(), true), Some(generation), drive, |report| CallEnd {
+        let call = Call { stage: stage.name(), shards: true, generation: Some(generation) };
+        self.journal.call(call, drive, |report| CallEnd {
             is_skipped: report.ran == 0,
             work: report.cpu_seconds.map(|seconds| (seconds, report.workers)),
             ..CallEnd::default()

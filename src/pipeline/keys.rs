@@ -228,12 +228,14 @@ impl<'de, T: ConfigTable> Deserialize<'de> for Checked<T> {
     }
 }
 
-/// An error unless a number of items makes at most [`PARTS_MAX`] parts.
+/// An error unless the games of a table make at most [`PARTS_MAX`] parts.
 ///
 /// # Errors
 ///
 /// The key of the size of a part, its value, and the value that it needs.
-pub fn check_parts((items_key, items): (&str, u64), (size_key, size): (&str, u64)) -> Result<(), KeyFault> {
+pub fn check_parts(table: &str, items: u64, size: u64) -> Result<(), KeyFault> {
+    let items_key = format!("{table}.games");
+    let size_key = format!("{table}.part_games");
     let parts = items.div_ceil(size);
     if parts <= PARTS_MAX {
         return Ok(());
@@ -246,5 +248,5 @@ pub fn check_parts((items_key, items): (&str, u64), (size_key, size): (&str, u64
         format!("{reason}: ask for {} or less", PARTS_MAX * PART_ITEMS_MAX)
     };
     let reason = format!("{items_key} = {items} makes {parts} parts, at most {PARTS_MAX} expected");
-    Err(KeyFault::new(size_key, size, format!("{reason}\n{remedy}")))
+    Err(KeyFault::new(&size_key, size, format!("{reason}\n{remedy}")))
 }

@@ -4,7 +4,7 @@
 use super::item_sample::ItemSample;
 use super::proof::PartProof;
 use super::stage::Facts;
-use super::{Context, StageError};
+use super::{Amount, Context, StageError};
 use crate::artifact::dataset::folder::{part_indices, part_path, sweep_dataset};
 use crate::artifact::{ArtifactError, Dataset, FileEntry, Footer, Manifest, Part, PartRange, Recipe, Table, TableRow};
 use arrow::array::RecordBatch;
@@ -298,9 +298,9 @@ impl<K: PartKind> Parts<'_, K> {
             Ok(true)
         };
         let games = |ranges: &[PartRange]| self.recipe.games(ranges.iter().map(|range| range.count).sum());
-        let counts = (games(all), games(all) - games(&missing));
+        let amount = Amount { total: games(all), done: games(all) - games(&missing) };
         let make = || self.kind.make(&missing, &mut publish, context);
-        context.observe(K::FACTS.name, counts, K::FACTS.unit, make)?;
+        context.observe(K::FACTS.name, amount, K::FACTS.unit, make)?;
         Ok((parts, report))
     }
 
@@ -389,7 +389,7 @@ impl<K: PartKind> Shards for Parts<'_, K> {
         };
         let games = drawn.iter().map(|range| range.count).sum();
         let make_again = || self.kind.make(&drawn, &mut compare, context);
-        context.observe("check", (self.recipe.games(games), 0), K::FACTS.unit, make_again)?;
+        context.observe("check", self.recipe.games(games), K::FACTS.unit, make_again)?;
         if false_parts.is_empty() {
             return Ok(MadeAgain { unit, count: games, of: ranges.iter().map(|range| range.count).sum(), seed });
         }

@@ -74,7 +74,7 @@ pub fn analyze(
         });
         context.pool()?.install(|| values.collect())
     };
-    context.observe("search", (positions.len() as u64, 0), "positions", search)
+    context.observe("search", positions.len() as u64, "positions", search)
 }
 
 /// The moves of games against the best ones, in their order.
@@ -88,7 +88,7 @@ pub fn review(
     games: &[Game],
     context: Context<'_>,
 ) -> Result<Vec<Vec<ReviewedMove>>, StageError> {
-    let moves = games.iter().map(|game| game.plies().len() as u64).sum();
+    let moves: u64 = games.iter().map(|game| game.plies().len() as u64).sum();
     let review = || {
         let reviews = games.par_iter().map(|game| {
             let mut session = Session::new(model, limits, context.stop);
@@ -99,7 +99,7 @@ pub fn review(
         });
         context.pool()?.install(|| reviews.collect())
     };
-    context.observe("review", (moves, 0), "moves", review)
+    context.observe("review", moves, "moves", review)
 }
 
 /// Solves one position after another, each with all threads, whose tables together have the room that they have apart.
@@ -119,7 +119,7 @@ fn solve_together(
         context.progress.advance(1);
         Ok(Analyzed { result, moves: None, seconds: began.elapsed().as_secs_f64() })
     };
-    let counts = (positions.len() as u64, 0);
+    let counts = positions.len() as u64;
     context.observe("search", counts, "positions", || positions.iter().map(search).collect())
 }
 

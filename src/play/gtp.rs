@@ -158,7 +158,8 @@ impl<'a> Engine<'a> {
     }
 
     /// Main time, then periods for a number of stones each; no stones in a period of some length are no limit.
-    fn set_time(&mut self, [main, period, stones]: [f64; 3]) -> Answer {
+    fn set_time(&mut self, times: [f64; 3]) -> Answer {
+        let [main, period, stones] = times;
         let is_limited = period == 0.0 || 0.0 < stones;
         let period = (0.0 < period).then(|| (duration(period), stones as u32));
         self.full_clock = is_limited.then(|| Clock { left: duration(main), moves: None, period });
@@ -166,7 +167,8 @@ impl<'a> Engine<'a> {
         Ok(String::new())
     }
 
-    fn set_time_left(&mut self, black: bool, [left, stones]: [f64; 2]) -> Answer {
+    fn set_time_left(&mut self, black: bool, times: [f64; 2]) -> Answer {
+        let [left, stones] = times;
         let moves = (0.0 < stones).then_some(stones as u32);
         let period = self.full_clock.and_then(|clock| clock.period);
         self.clocks[usize::from(black)] = Some(Clock { left: duration(left), moves, period });

@@ -11,29 +11,29 @@ use std::str::FromStr;
 /// Each is measured with `builtin:champion` against the one before it by `cargo bench --bench levels`; docs/levels.md has the games
 /// and the intervals.
 pub const LEVELS: [Level; 15] = [
-    weak("beginner", 0, (1, 0), -1.0, 60.0),
-    weak("novice", 227, (1, 0), 1.0, 46.0),
-    weak("learner", 222, (1, 0), 1.0, 17.0),
-    weak("casual", 219, (1, 0), 1.0, 9.6),
-    weak("amateur", 190, (1, 0), 1.0, 6.1),
-    weak("regular", 223, (1, 0), 1.0, 3.5),
-    weak("club", 218, (1, 0), 1.0, 1.3),
-    weak("skilled", 204, (2, 4), 1.0, 1.8),
-    weak("advanced", 219, (4, 8), 1.0, 2.1),
-    weak("strong", 223, (4, 8), 1.0, 0.8),
-    level("expert", 242, (5, 10), MpcLevel::FullWidth),
-    level("veteran", 169, (6, 14), MpcLevel::FullWidth),
-    level("master", 174, (8, 16), MpcLevel::P95),
-    level("elite", 244, (11, 20), MpcLevel::P95),
-    level("champion", 186, (15, 22), MpcLevel::P95),
+    weak("beginner", 0, 1, 0, -1.0, 60.0),
+    weak("novice", 227, 1, 0, 1.0, 46.0),
+    weak("learner", 222, 1, 0, 1.0, 17.0),
+    weak("casual", 219, 1, 0, 1.0, 9.6),
+    weak("amateur", 190, 1, 0, 1.0, 6.1),
+    weak("regular", 223, 1, 0, 1.0, 3.5),
+    weak("club", 218, 1, 0, 1.0, 1.3),
+    weak("skilled", 204, 2, 4, 1.0, 1.8),
+    weak("advanced", 219, 4, 8, 1.0, 2.1),
+    weak("strong", 223, 4, 8, 1.0, 0.8),
+    level("expert", 242, 5, 10, MpcLevel::FullWidth),
+    level("veteran", 169, 6, 14, MpcLevel::FullWidth),
+    level("master", 174, 8, 16, MpcLevel::P95),
+    level("elite", 244, 11, 20, MpcLevel::P95),
+    level("champion", 186, 15, 22, MpcLevel::P95),
 ];
 
-const fn level(name: &'static str, gain: u16, (depth, exact_empties): (u8, u8), mpc: MpcLevel) -> Level {
+const fn level(name: &'static str, gain: u16, depth: u8, exact_empties: u8, mpc: MpcLevel) -> Level {
     Level { name, gain, depth: Depth(depth), exact_empties, mpc, aim: 1.0, noise: 0.0 }
 }
 
-const fn weak(name: &'static str, gain: u16, depths: (u8, u8), aim: f64, noise: f64) -> Level {
-    Level { aim, noise, ..level(name, gain, depths, MpcLevel::FullWidth) }
+const fn weak(name: &'static str, gain: u16, depth: u8, exact_empties: u8, aim: f64, noise: f64) -> Level {
+    Level { aim, noise, ..level(name, gain, depth, exact_empties, MpcLevel::FullWidth) }
 }
 
 /// A strength of the engine.

@@ -145,8 +145,8 @@ impl Chart<'_> {
 }
 
 impl Frame {
-    fn at(&self, [x, y]: [f64; 2]) -> [f64; 2] {
-        [self.x.place(x), self.y.place(y)]
+    fn at(&self, point: [f64; 2]) -> [f64; 2] {
+        [self.x.place(point[0]), self.y.place(point[1])]
     }
 
     fn draw(&mut self, mark: &Mark, markup: &mut Markup) {
@@ -217,7 +217,8 @@ fn tooltip(markup: &mut Markup, text: &str) {
     }
 }
 
-fn label(markup: &mut Markup, class: &str, [x, y]: [f64; 2], text: &str) {
+fn label(markup: &mut Markup, class: &str, place: [f64; 2], text: &str) {
+    let [x, y] = place;
     markup.leaf("text", &[("class", class), ("x", &short(x)), ("y", &short(y))], text);
 }
 
@@ -226,7 +227,8 @@ fn line(markup: &mut Markup, class: &str, from: [f64; 2], to: [f64; 2]) {
     markup.void("line", &[("class", class), ("x1", &x1), ("y1", &y1), ("x2", &x2), ("y2", &y2)]);
 }
 
-fn dot(markup: &mut Markup, class: &str, [x, y]: [f64; 2], radius: &str, tip: &str) {
+fn dot(markup: &mut Markup, class: &str, place: [f64; 2], radius: &str, tip: &str) {
+    let [x, y] = place;
     let class = format!("dot {class}");
     let attributes = [("class", class.as_str()), ("cx", &short(x)), ("cy", &short(y)), ("r", radius)];
     markup.element("circle", &attributes, |markup| tooltip(markup, tip));

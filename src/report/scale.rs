@@ -53,13 +53,15 @@ pub(super) fn around(values: impl Iterator<Item = f64>) -> [f64; 2] {
 }
 
 /// A range with room for the labels below its lowest value and above its highest.
-pub(super) fn with_room([low, high]: [f64; 2]) -> [f64; 2] {
+pub(super) fn with_room(range: [f64; 2]) -> [f64; 2] {
+    let [low, high] = range;
     [low - 0.12 * (high - low), high + 0.08 * (high - low)]
 }
 
 /// A range, or that from 0 to 1 if it is empty or too wide to divide.
-fn drawable([low, high]: [f64; 2]) -> [f64; 2] {
-    if low < high && (high - low).is_finite() { [low, high] } else { [0.0, 1.0] }
+fn drawable(range: [f64; 2]) -> [f64; 2] {
+    let [low, high] = range;
+    if low < high && (high - low).is_finite() { range } else { [0.0, 1.0] }
 }
 
 /// A number with this number of decimals, thousands apart, and a true minus.

@@ -16,6 +16,7 @@ use crate::pipeline::{Context, StageError};
 use serde::Serialize;
 use std::cell::Cell;
 use std::io;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 /// A run is refused if it is expected to need this many times the bytes that are free: the expectation is no more exact.
@@ -71,10 +72,11 @@ impl Forecast {
     /// A damaged run, or a system error.
     pub fn new(
         lineage: &Lineage<'_>,
-        (next, last): (u32, u32),
+        range: RangeInclusive<u32>,
         calls: &[CallRecord],
         context: Context<'_>,
     ) -> Result<Self, StageError> {
+        let (next, last) = (*range.start(), *range.end());
         let left = (last + 1).saturating_sub(next);
         let config = &lineage.config;
         let (bytes, memory) = size(config, lineage.datasets, next)?;
@@ -84,7 +86,7 @@ impl Forecast {
             None => {
                 let first = lineage.player(next)?.name.load(lineage.registry.folder())?;
                 let (game_seconds, is_minimum) = game_seconds(config, &usual_player(first, next, last), context)?;
-                (stage_seconds(config, (next, last), game_seconds, context.threads), is_minimum)
+                (stage_seconds(config, range, game_seconds, context.threads), is_minimum)
             }
         };
         // The games of a generation that has begun are there already, and a restart removes all of them.
@@ -190,7 +192,8 @@ fn game_seconds(loaded: &LoadedConfig, model: &LoadedModel, context: Context<'_>
 }
 
 /// Seconds of all stages of the generations up to the last one, on this number of threads.
-fn stage_seconds(loaded: &LoadedConfig, (next, last): (u32, u32), game_seconds: f64, threads: usize) -> f64 {
+fn stage_seconds(loaded: &LoadedConfig, generations: RangeInclusive<u32>, game_seconds: f64, threads: usize) -> f64 {
+    let (next, last) = (*generations.start(), *generations.end());
     let config = &loaded.config;
     let (games, window) = (config.generate.games, config.run.window);
     let sample = SAMPLE_SECONDS * libm::pow(BRANCHING, f64::from(config.fit_mpc.depth_max) - 12.0);
@@ -365,7 +368,7 @@ mod tests {
                 let samples = 100.0 * 2.6 * 2.2;
                 for game in [0.0, 0.5] {
                     let expected = ((1000.0 + judged) * game + visits as f64 / 2e6 + samples) / 4.0;
-                    let found = stage_seconds(&config, (generation, generation), game, 4);
+                    let found = stage_seconds(&config, generation..=generation, game, 4);
                     assert!((found - expected).abs() < 1e-9 * expected, "{mode} {generation}: {found}, not {expected}");
                 }
             }
@@ -377,8 +380,8 @@ mod tests {
     fn generations_take_the_sum_of_their_times() {
         let config = config(&[("run", "window", 3.into())]);
         for (next, last) in [(1, 1), (1, 2), (1, 3), (1, 9), (2, 9), (3, 9), (5, 9), (9, 9)] {
-            let expected: f64 = (next..=last).map(|one| stage_seconds(&config, (one, one), 0.5, 1)).sum();
-            let found = stage_seconds(&config, (next, last), 0.5, 1);
+            let expected: f64 = (next..=last).map(|one| stage_seconds(&config, one..=one, 0.5, 1)).sum();
+            let found = stage_seconds(&config, next..=last, 0.5, 1);
             assert!((found - expected).abs() < 1e-9 * expected, "{next} to {last}: {found}, not {expected}");
         }
     }

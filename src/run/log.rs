@@ -223,7 +223,7 @@ mod tests {
         assert!(text.lines().all(|line| !line.is_empty()), "{text}");
     }
 
-    fn call(stage: &str, outcome: CallOutcome, [seconds, cpu_seconds]: [f64; 2], threads: Option<usize>) -> CallRecord {
+    fn call(stage: &str, outcome: CallOutcome, seconds: f64, cpu_seconds: f64, threads: Option<usize>) -> CallRecord {
         let (stage, id, error) = (stage.to_owned(), None, None);
         let (generation, code, began, shards) = (None, 0, 0, false);
         CallRecord { stage, generation, outcome, code, began, seconds, cpu_seconds, threads, shards, id, error }
@@ -234,7 +234,7 @@ mod tests {
         use CallOutcome::{Done, Failed, Skipped, Stopped};
         let call = |stage: &str, generation, outcome, seconds| CallRecord {
             generation: Some(generation),
-            ..call(stage, outcome, [seconds, 0.0], Some(2))
+            ..call(stage, outcome, seconds, 0.0, Some(2))
         };
         let mut calls = vec![
             call("generate", 1, Done, 50.0), // before a restart
@@ -259,12 +259,12 @@ mod tests {
     #[test]
     fn calls_weigh_by_the_time_of_their_threads() {
         let calls = [
-            call("generate", CallOutcome::Done, [10.0, 38.0], Some(4)),
-            call("generate", CallOutcome::Stopped, [5.0, 2.0], Some(4)),
-            call("train", CallOutcome::Failed, [10.0, 5.0], Some(1)),
-            call("train", CallOutcome::Skipped, [100.0, 1.0], Some(4)),
-            call("gate", CallOutcome::Done, [100.0, 1.0], None),
-            call("gate", CallOutcome::Done, [100.0, 0.0], Some(0)),
+            call("generate", CallOutcome::Done, 10.0, 38.0, Some(4)),
+            call("generate", CallOutcome::Stopped, 5.0, 2.0, Some(4)),
+            call("train", CallOutcome::Failed, 10.0, 5.0, Some(1)),
+            call("train", CallOutcome::Skipped, 100.0, 1.0, Some(4)),
+            call("gate", CallOutcome::Done, 100.0, 1.0, None),
+            call("gate", CallOutcome::Done, 100.0, 0.0, Some(0)),
         ];
         let run = RunEfficiency::of(&calls).unwrap();
         assert_eq!((run.all.cpu_seconds, run.all.thread_seconds), (45.0, 70.0));

@@ -20,9 +20,9 @@ pub fn known_elo(elo: f64) -> Option<f64> {
 }
 
 /// An Elo difference with its interval; where all games were won, or as many as if they all were, only the bound that is known.
-pub fn elo_text([elo, low, high]: [f64; 3]) -> String {
+pub fn elo_text(elo_low_high: [f64; 3]) -> String {
     // Zero is printed without a sign.
-    let [elo, low, high] = [elo, low, high].map(|value| value.round() + 0.0);
+    let [elo, low, high] = elo_low_high.map(|value| value.round() + 0.0);
     match (low, high) {
         (low, high) if ELO_KNOWN <= high && low <= -ELO_KNOWN => "unknown".to_owned(),
         (low, high) if ELO_KNOWN <= high => format!("> {low:+.0}"),

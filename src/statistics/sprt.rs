@@ -117,7 +117,7 @@ impl Hypotheses {
         // Pairs with one outcome have none, and rounding or what is added for unseen outcomes must not make it negative.
         let variance = (mean(shares(pairs), ratios.map(|ratio| ratio * ratio)) - drift * drift).max(0.0);
         let [low, high] = self.bounds();
-        Some(exit_time(drift, variance, [llr - low, high - llr]).ceil() as u64)
+        Some(exit_time(drift, variance, llr - low, high - llr).ceil() as u64)
     }
 
     /// The state of the test as the verdict records it.
@@ -158,9 +158,9 @@ fn shares(pairs: PairCounts) -> Shares {
 
 /// The mean number of steps in which a random walk with this drift and variance per step leaves an interval, starting
 /// `below` above its low end and `above` below its high end (Brownian motion).
-fn exit_time(drift: f64, variance: f64, [below, above]: [f64; 2]) -> f64 {
+fn exit_time(drift: f64, variance: f64, below: f64, above: f64) -> f64 {
     if drift < 0.0 {
-        return exit_time(-drift, variance, [above, below]);
+        return exit_time(-drift, variance, above, below);
     }
     let width = below + above;
     let pull = 2.0 * drift / variance;
@@ -272,7 +272,7 @@ mod tests {
             for (drift, expected) in
                 [(variance / 2.0, at_hypothesis), (-variance / 2.0, at_hypothesis), (0.0, at_middle)]
             {
-                let steps: f64 = exit_time(drift, variance, [-low, high]);
+                let steps: f64 = exit_time(drift, variance, -low, high);
                 assert!((steps / expected - 1.0).abs() < 0.01, "{nelo1} {drift}: {steps}");
             }
         }
@@ -372,7 +372,7 @@ mod tests {
         let beyond = 0.583 * step * (batch as f64).sqrt();
         let [below, above] = test.bounds().map(|bound| bound.abs() + beyond);
         for (pairs, drift) in [(at0.1, -step * step / 2.0), (middle.1, 0.0), (at1.1, step * step / 2.0)] {
-            let expected = exit_time(drift, step * step, [below, above]);
+            let expected = exit_time(drift, step * step, below, above);
             let ratio = pairs / expected;
             assert!((ratio - 1.0).abs() < 0.05 + 2.0 / (gates as f64).sqrt(), "{pairs} pairs, {expected} expected");
         }

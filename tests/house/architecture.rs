@@ -5,8 +5,8 @@ use proc_macro2::{Span, TokenStream, TokenTree};
 use renma::pipeline::stage::Stage;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use syn::visit::{Visit, visit_attribute, visit_item_mod, visit_macro, visit_path};
-use syn::{Attribute, Item, ItemMod, ItemUse, Macro, Meta, UseTree, VisRestricted, Visibility};
+use syn::visit::{Visit, visit_attribute, visit_item_mod, visit_macro, visit_path, visit_signature};
+use syn::{Attribute, FnArg, Item, ItemMod, ItemUse, Macro, Meta, Pat, Signature, UseTree, VisRestricted, Visibility};
 
 /// A module may name those of lower rank, and itself.
 const RANKS: [(&str, u8); 16] = [
@@ -92,6 +92,8 @@ struct Facts {
     macros: Vec<(usize, String)>,
     globs: Vec<usize>,
     public_uses: Vec<usize>,
+    /// Parameters that take a tuple or an array apart.
+    unpacked_parameters: Vec<usize>,
 }
 
 /// A path that a source file names.
@@ -314,6 +316,17 @@ impl<'ast> Visit<'ast> for Reader {
         visit_attribute(self, attribute);
     }
 
+    fn visit_signature(&mut self, signature: &'ast Signature) {
+        for parameter in &signature.inputs {
+            let FnArg::Typed(typed) = parameter else { continue };
+            let pattern = if let Pat::Reference(reference) = &*typed.pat { &*reference.pat } else { &*typed.pat };
+            if matches!(pattern, Pat::Tuple(_) | Pat::Slice(_)) {
+                self.facts.unpacked_parameters.push(line(signature.ident.span()));
+            }
+        }
+        visit_signature(self, signature);
+    }
+
     /// Who may see an item is not a use of it.
     fn visit_vis_restricted(&mut self, _: &'ast VisRestricted) {}
 }
@@ -349,6 +362,8 @@ impl Source {
             self.facts.public_uses.iter().for_each(|&line| tell(line, told.clone()));
         }
         self.facts.globs.iter().for_each(|&line| tell(line, "names are imported one by one".into()));
+        let unpacked = "a parameter that takes a tuple or an array apart has no name at the call";
+        self.facts.unpacked_parameters.iter().for_each(|&line| tell(line, unpacked.into()));
         let Some(own) = self.module.first() else { return found };
         if rank(own).is_none() {
             tell(1, format!("`{own}` has no place in the order of modules"));
@@ -629,6 +644,16 @@ fn printing_clocks_globs_and_vague_names_are_noticed() {
     ] {
         check(name, source, Some(expected));
     }
+}
+
+#[test]
+fn parameters_that_take_a_value_apart_are_noticed() {
+    for source in
+        ["fn f((a, b): (u8, u8)) {}", "impl A { fn f(&self, [a, b]: [u8; 2]) {} }", "fn f(&(a, b): &(u8, u8)) {}"]
+    {
+        check("run/gc.rs", source, Some("has no name at the call"));
+    }
+    check("run/gc.rs", "fn f(pair: (u8, u8)) { let (a, b) = pair; x(|(a, b)| a + b); }", None);
 }
 
 #[test]

@@ -107,7 +107,7 @@ impl Lesson {
             end += weights.len();
             begin..end
         };
-        self.with(registry, 0, |task| task.rounds()).into_iter().map(round).collect()
+        self.with(registry, 0, Asked::rounds).into_iter().map(round).collect()
     }
 
     fn finished(&self, registry: &str) -> Vec<usize> {
@@ -522,7 +522,7 @@ fn a_damaged_part_is_missing_and_a_false_one_is_found() {
 #[test]
 fn weights_of_parts_are_about_their_row_visits() {
     let lesson = Lesson::new(&[("train.validation", "0.0"), ("train.empties_min", "8")]);
-    let weights = lesson.with("registry", 0, |task| task.rounds()).concat();
+    let weights = lesson.with("registry", 0, Asked::rounds).concat();
     for (part, &weight) in weights.iter().enumerate() {
         let updates = lesson.parts("registry", part..part + 1).unwrap().made["updates"];
         assert!(weight.abs_diff(updates) <= updates / 5 + 500, "part {part}: {weight} for {updates}");

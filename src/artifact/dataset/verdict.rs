@@ -77,8 +77,9 @@ pub struct Score {
 }
 
 impl Score {
-    /// What follows from the counts of a match; the interval reaches `interval` standard errors of the pair mean each way.
-    pub fn new([wins, draws, losses]: [u64; 3], pairs: PairCounts, discs_mean: f64, interval: f64) -> Self {
+    /// What follows from the counts of a match, its games won, drawn and lost; the interval reaches `interval` standard errors of the pair mean each way.
+    pub fn new(games: [u64; 3], pairs: PairCounts, discs_mean: f64, interval: f64) -> Self {
+        let [wins, draws, losses] = games;
         let [elo, elo_low, elo_high] = interval_of(pairs, interval);
         let points = PairMoments::new(pairs).points;
         Self { wins, draws, losses, pairs, points, discs_mean, elo, elo_low, elo_high, interval, nelo: nelo(pairs) }

@@ -34,7 +34,7 @@ pub fn verify_part(
         row.check().map_err(|reason| dataset.damaged(&POSITIONS, index, format!("row {number}: {reason}")))?;
     }
     match games {
-        Some(games) => verify_games(dataset, index, (&games, &rows), check, stop),
+        Some(games) => verify_games(dataset, index, &games, &rows, check, stop),
         None => verify_lone_positions(dataset, index, &rows),
     }
 }
@@ -42,7 +42,8 @@ pub fn verify_part(
 fn verify_games(
     dataset: &Dataset,
     index: usize,
-    (games, rows): (&[GameRow], &[PositionRow]),
+    games: &[GameRow],
+    rows: &[PositionRow],
     check: Option<GameCheck<'_>>,
     stop: &AtomicBool,
 ) -> Result<(), ArtifactError> {

@@ -71,7 +71,8 @@ fn write_indices<const BLOCKS: usize>(set: &PatternSet, position: Position, lane
 }
 
 #[inline(always)]
-fn number_feature((number, offset): &(Number, usize), position: Position) -> usize {
+fn number_feature(feature: &(Number, usize), position: Position) -> usize {
+    let (number, offset) = feature;
     let index = number.index(position, |side| match side {
         Side::Own => position.legal_moves(),
         Side::Opponent => position.pass().legal_moves(),

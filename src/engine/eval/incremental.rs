@@ -202,9 +202,9 @@ impl Incremental {
         moves: u64,
     ) -> Score {
         self.vectors.as_ref().map_or(Score(0), |vectors| {
-            let blocks = (&accumulator.blocks[..self.block_count], &self.tables[..]);
+            let blocks = &accumulator.blocks[..self.block_count];
             let (least, most) = self.square_range(position.empties());
-            vectors::square::<K>(vectors, blocks, position, moves).clamp(least, most)
+            vectors::square::<K>(vectors, blocks, &self.tables, position, moves).clamp(least, most)
         })
     }
 }
@@ -223,7 +223,8 @@ fn numbers_sum_body<K: Kernel>(numbers: &[(Number, usize)], weights: &[i16], pos
 
 /// The place of a number of a position, where its table begins at `begin`.
 #[inline(always)]
-fn number_place<K: Kernel>(&(number, begin): &(Number, usize), position: Position, moves: u64) -> usize {
+fn number_place<K: Kernel>(feature: &(Number, usize), position: Position, moves: u64) -> usize {
+    let (number, begin) = feature;
     let index = number.index(position, |side| match side {
         Side::Own => moves,
         Side::Opponent => position.pass().legal_moves_by::<K>(),

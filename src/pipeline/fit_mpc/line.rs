@@ -29,7 +29,8 @@ impl Pair {
 }
 
 /// Adds up the scores of a pair in samples of some empty squares.
-fn sum<S: Default>(samples: &[&Sample], pair: Pair, [min, max]: [u8; 2], add: impl Fn(&mut S, ScorePair)) -> S {
+fn sum<S: Default>(samples: &[&Sample], pair: Pair, range: [u8; 2], add: impl Fn(&mut S, ScorePair)) -> S {
+    let [min, max] = range;
     let mut sum = S::default();
     for sample in samples.iter().filter(|sample| (min..=max).contains(&sample.position.empties())) {
         if let Some(scores) = pair.of(sample).filter(|scores| scores.shallow.abs() <= SHALLOW_MAX) {
@@ -79,12 +80,12 @@ fn fit_shape(samples: &[&Sample], pair: Pair, range: [u8; 2], sums: &PointSums, 
     let deviation = Deviation::of(&sum(samples, pair, used, add));
     let add = |tails: &mut Tails, scores: ScorePair| tails.add(rest(scores) / deviation.at(scores.shallow));
     let tails = sum(samples, pair, used, add);
-    (DepthFit::new(pair, range, (line, deviation), &tails), tails)
+    (DepthFit::new(pair, range, line, deviation, &tails), tails)
 }
 
 impl DepthFit {
     /// The statistics of a pair in a range, without quantiles.
-    pub(super) fn new(pair: Pair, range: [u8; 2], (line, deviation): (Line, Deviation), tails: &Tails) -> Self {
+    pub(super) fn new(pair: Pair, range: [u8; 2], line: Line, deviation: Deviation, tails: &Tails) -> Self {
         Self {
             empties_min: range[0],
             empties_max: range[1],

@@ -83,7 +83,7 @@ fn fit_source(task: &FitMpcTask, parts: Option<&Parts<'_, &FitMpcTask>>, context
         parts.check_no_more()?;
     }
     let (name, unit, games) = (FACTS.name, FACTS.unit, task.config.games);
-    let (fits, samples) = context.observe(name, (games, 0), unit, || source::fit(task, context))?;
+    let (fits, samples) = context.observe(name, games, unit, || source::fit(task, context))?;
     if let Some(parts) = parts {
         // Every score depends on the fits of all samples before it, so there is no part until all are done.
         let publish = |range: &PartRange| {
@@ -149,7 +149,7 @@ fn samples_of(
         };
         let ranges = PartRange::all(task.config.games, task.config.part_games);
         let make = || task.make(&ranges, &mut keep, context);
-        context.observe(FACTS.name, (task.config.games, 0), FACTS.unit, make)?;
+        context.observe(FACTS.name, task.config.games, FACTS.unit, make)?;
         return Ok(samples.into_values().flatten().collect());
     };
     let (found, _) = parts.complete(&parts.ranges(), |part, rows| (part, rows), context)?;

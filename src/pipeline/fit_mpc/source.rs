@@ -55,5 +55,5 @@ fn fit_depth(samples: &[Sample], deep: u8, shallow: u8) -> DepthFit {
     let quantiles = LEVELS.map(|level| rounded(tails.quantile(level), 1e3));
     let deviation = Deviation { sigma: Score(line.rest.round() as i32), growth: 0.0 };
     let pair = Pair { deep: Deep::Depth(deep), shallow };
-    DepthFit { quantiles, ..DepthFit::new(pair, [deep, DEEP_MAX], (line, deviation), &tails) }
+    DepthFit { quantiles, ..DepthFit::new(pair, [deep, DEEP_MAX], line, deviation, &tails) }
 }

@@ -125,7 +125,7 @@ impl ConfigTable for FitMpcConfig {
     ];
 
     fn check(&self) -> Result<(), KeyFault> {
-        check_parts(("fit_mpc.games", self.games), ("fit_mpc.part_games", self.part_games))
+        check_parts(Self::NAME, self.games, self.part_games)
     }
 }
 

@@ -98,7 +98,7 @@ impl PartKind for Batches<'_> {
         sink: &mut Sink<'_, BatchRows>,
         context: Context<'_>,
     ) -> Result<(), StageError> {
-        play_batches(self.task, &self.avoided, (ranges, true), sink, context).map(drop)
+        play_batches(self.task, &self.avoided, ranges, true, sink, context).map(drop)
     }
 
     fn count(batch: &BatchRows) -> Vec<(&'static str, u64)> {

@@ -71,7 +71,7 @@ pub(super) fn contest(
             waiting.insert(range.index, batch);
             take(&mut waiting)
         };
-        games_played = play_batches(task, avoided, (&missing, is_whole), &mut add, context)?;
+        games_played = play_batches(task, avoided, &missing, is_whole, &mut add, context)?;
     }
     Ok(Outcome { games_played, ..outcome })
 }
@@ -81,7 +81,8 @@ pub(super) fn contest(
 pub(super) fn play_batches(
     task: &GateTask,
     avoided: &Avoided,
-    (ranges, is_whole): (&[PartRange], bool),
+    ranges: &[PartRange],
+    is_whole: bool,
     sink: &mut Sink<'_, BatchRows>,
     context: Context<'_>,
 ) -> Result<u64, StageError> {

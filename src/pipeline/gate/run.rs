@@ -12,7 +12,7 @@ use crate::artifact::publish::remove_file;
 use crate::artifact::seal::write_sealed;
 use crate::artifact::{FolderLock, GATE_GAMES, Part, PartRange, VerdictFile};
 use crate::pipeline::parts::{PartKind, Parts};
-use crate::pipeline::{Context, StageError};
+use crate::pipeline::{Amount, Context, StageError};
 use std::collections::BTreeMap;
 
 /// Plays the match, unless its verdict is there already.
@@ -39,7 +39,8 @@ pub fn gate(task: &GateTask, context: Context<'_>) -> Result<GateReport, StageEr
         entries.insert(range.index, parts.publish(range, &batch)?);
         Ok(true)
     };
-    let games = (task.config.games, played.values().map(|batch| batch.rows.len() as u64).sum());
+    let done = played.values().map(|batch| batch.rows.len() as u64).sum();
+    let games = Amount { total: task.config.games, done };
     let play = || contest(task, &parts.kind.avoided, &ranges, played, &mut publish, context);
     let outcome = context.observe(FACTS.name, games, FACTS.unit, play)?;
     // Machines that share a match play ahead of the look that decides it.

@@ -14,8 +14,8 @@ use serde_json::Value;
 pub fn recipe<M: AsRef<KnownModel>>(task: &GenerateTask<M>) -> Recipe {
     let player = task.model.as_ref().content;
     let origin = FACTS.origin(&resolved_config(task), task.seed, task.generation, &[("player", player)]);
-    let versions = (DatasetFormat::CURRENT, ALGORITHM);
-    let settings = settings(versions, (task.seed, task.generation, Some(player)), &origin.config);
+    let settings =
+        settings(DatasetFormat::CURRENT, ALGORITHM, task.seed, task.generation, Some(player), &origin.config);
     Recipe::new(settings, origin)
 }
 
@@ -40,8 +40,11 @@ fn resolved_config<M>(task: &GenerateTask<M>) -> Value {
 
 /// Everything in a recipe, by name.
 fn settings(
-    (format, algorithm): (DatasetFormat, u32),
-    (seed, generation, model): (u64, u32, Option<ContentHash>),
+    format: DatasetFormat,
+    algorithm: u32,
+    seed: u64,
+    generation: u32,
+    model: Option<ContentHash>,
     config: &Value,
 ) -> Settings {
     let mut settings = vec![
@@ -70,7 +73,7 @@ pub fn origin_of(dataset: &Dataset) -> Result<Option<(u32, Settings)>, ArtifactE
     }
     let by = |algorithm| {
         let player = manifest.models.get("player").copied();
-        settings((manifest.format, algorithm), (manifest.seed, manifest.generation, player), &manifest.config)
+        settings(manifest.format, algorithm, manifest.seed, manifest.generation, player, &manifest.config)
     };
     let made = (1..=ALGORITHM)
         .rev()

@@ -91,7 +91,7 @@ impl ConfigTable for GenerateConfig {
     ];
 
     fn check(&self) -> Result<(), KeyFault> {
-        check_parts(("generate.games", self.games), ("generate.part_games", self.part_games))?;
+        check_parts(Self::NAME, self.games, self.part_games)?;
         let (min, max) = match &self.openings {
             OpeningChoice::Book { book, .. } if book.is_empty() => {
                 return Err(KeyFault::new("generate.book", "\"\"", "expected a file of openings"));

@@ -102,7 +102,7 @@ fn fit_from(
     let rows = &set.training;
     let learner = Learner { task, plan: &plan, map: &map, initial: &initial, rows, checkpoint, context };
     let visits = learner.visits(&plan.parts);
-    let (model, [epochs, vector_epochs]) = context.observe(FACTS.name, (visits, 0), "rows", || learner.run())?;
+    let (model, [epochs, vector_epochs]) = context.observe(FACTS.name, visits, "rows", || learner.run())?;
     let judgment = judge(&model.evaluation, Some(&model.visits), set, context)?;
     let [after, score, result, exact] = judgment.errors();
     let all = 0..=EMPTIES_MAX;
@@ -134,6 +134,6 @@ pub fn learn(task: &TrainTask, set: &TrainingSet, context: Context<'_>) -> Resul
     let (initial, rows) = (&Initial::new(task)?, &set.training);
     let learner = Learner { task, plan: &plan, map: &map, initial, rows, checkpoint: None, context };
     let visits = learner.visits(&plan.parts);
-    context.observe(FACTS.name, (visits, 0), "rows", || learner.run())?;
+    context.observe(FACTS.name, visits, "rows", || learner.run())?;
     Ok(visits)
 }

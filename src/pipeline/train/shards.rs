@@ -187,7 +187,7 @@ impl<'a> TrainShards<'a> {
             let learner = Learner { task, plan, map, initial, rows: &set.training, checkpoint, context };
             let visits = learner.visits(parts.iter().copied());
             let learn = || learner.learn_parts(parts.to_vec(), needed);
-            Ok((visits, context.observe(FACTS.name, (visits, 0), "rows", learn)?))
+            Ok((visits, context.observe(FACTS.name, visits, "rows", learn)?))
         })
     }
 

@@ -21,8 +21,8 @@ pub(in crate::report) fn draw(sheet: &mut Sheet<'_>) {
     };
     let TrainMetrics { after, labels, held_out, .. } = &training.figures;
     let rows = if *held_out { "Held-out error by empties" } else { "Error on training rows by empties" };
-    by_empties(sheet, (rows, "what it should predict"), training, after);
-    by_empties(sheet, ("Exact error by empties", SOLVED), training, &labels.exact);
+    by_empties(sheet, rows, "what it should predict", training, after);
+    by_empties(sheet, "Exact error by empties", SOLVED, training, &labels.exact);
 }
 
 fn by_generation(sheet: &mut Sheet<'_>) {
@@ -56,12 +56,7 @@ fn by_generation(sheet: &mut Sheet<'_>) {
     sheet.chart(&figure, axes, &marks);
 }
 
-fn by_empties(
-    sheet: &mut Sheet<'_>,
-    (title, label): (&'static str, &str),
-    training: &Made<TrainMetrics>,
-    errors: &Errors,
-) {
+fn by_empties(sheet: &mut Sheet<'_>, title: &'static str, label: &str, training: &Made<TrainMetrics>, errors: &Errors) {
     let Some(most) = errors.by_empties.iter().map(|range| range.min).max() else {
         return sheet.absent(&format!("{title} is left out: {} has no such figures.", training.id));
     };

@@ -68,13 +68,14 @@ impl Vectors {
 kernel_entry! {
     /// Half the square of the sum of the vectors of a position, from the indices of its instances; `moves` are those of its side to
     /// move. A separate function, so that an evaluation without vectors costs no more than a test.
-    pub(super) fn square(vectors: &Vectors, blocks: (&[Block], &[Tables]), position: Position, moves: u64) -> Score = square_body;
+    pub(super) fn square(vectors: &Vectors, blocks: &[Block], tables: &[Tables], position: Position, moves: u64) -> Score = square_body;
 }
 
 #[inline(always)]
 fn square_body<K: Kernel>(
     vectors: &Vectors,
-    (blocks, tables): (&[Block], &[Tables]),
+    blocks: &[Block],
+    tables: &[Tables],
     position: Position,
     moves: u64,
 ) -> Score {
