@@ -331,12 +331,6 @@ mod tests {
                  remove it, or set method = \"source\"",
             ),
             (
-                "[generate]\nopenings = \"all\"\nrandom_plies_max = 5",
-                3,
-                "generate.random_plies_max: only generate.openings = \"random\" or \"book\" has this key, and here it is \"all\"\n\
-                 remove it, or set openings = \"random\" or \"book\"",
-            ),
-            (
                 "[fit_mpc]\nmethod = \"source\"",
                 2,
                 "fit_mpc.t is missing: method = \"source\" needs it; expected a number from 0 to 10 (standard deviations)",

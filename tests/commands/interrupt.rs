@@ -99,15 +99,6 @@ fn self_play_ends_in_the_midst_of_any_search() {
                 ("generate.random_plies_max", "30"),
             ],
         ),
-        (
-            "explore",
-            &[
-                ("generate.label_from_ply", "60"),
-                ("generate.play_depth", "30"),
-                ("generate.exploration", "1.0"),
-                ("generate.exploration_discs", "4.0"),
-            ],
-        ),
     ] {
         let config = config(&workspace, name, changes);
         let model = "--model builtin:square-weights";

@@ -561,18 +561,18 @@ type ManifestChange = fn(&mut Manifest);
 
 #[test]
 fn rows_are_those_that_the_config_asks_for() {
-    // All rows from ply 3 on, no exploration, and every opening of two plies in turn.
+    // All rows from ply 3 on, no exploration, and two random plies.
     let workspace = Workspace::new();
     let keys = [
         ("generate.games", "6"),
         ("generate.part_games", "4"),
         ("generate.exploration", "0"),
         ("generate.label_from_ply", "3"),
-        ("generate.openings", "\"all\""),
         ("generate.random_plies_min", "2"),
+        ("generate.random_plies_max", "2"),
         ("generate.label_depth", "1"),
     ];
-    let config = workspace.config("all", "smoke", &keys);
+    let config = workspace.config("two-plies", "smoke", &keys);
     workspace.done(&format!("generate --config {config} --output sound"));
     workspace.done("dataset verify sound");
     let check = |what: &str, positions: PositionChange, games: GameChange, words: &[&str]| {
@@ -594,18 +594,6 @@ fn rows_are_those_that_the_config_asks_for() {
     check("a random move", explored, |_, _| (), &["game 0: ply 5: random_move is true"]);
     let longer = |rows: &mut Vec<GameRow>, _: &mut Footer| rows[1].random_plies = Some(3);
     check("an opening", |_, _| (), longer, &["game 1: random_plies is 3, 2 to 2 expected"]);
-    // Two games change places, each with its rows.
-    let swap_rows = |rows: &mut Vec<PositionRow>, _: &mut Footer| {
-        let count = rows.iter().take_while(|row| row.game_id == 0).count();
-        let both = rows.iter().take_while(|row| row.game_id < 2).count();
-        rows[..both].iter_mut().for_each(|row| row.game_id = 1 - row.game_id);
-        rows[..both].rotate_left(count);
-    };
-    let swap_games = |rows: &mut Vec<GameRow>, _: &mut Footer| {
-        rows.swap(0, 1);
-        (rows[0].game_id, rows[1].game_id) = (0, 1);
-    };
-    check("another opening", swap_rows, swap_games, &["game 0: it does not begin with the opening that is its turn"]);
     // What the manifest asks for.
     copy_folder(&workspace.path("sound/positions"), &workspace.path("data/positions"));
     copy_folder(&workspace.path("sound/games"), &workspace.path("data/games"));

@@ -760,10 +760,15 @@ fn a_default_that_has_moved_is_reported_and_the_run_keeps_its_own() {
 fn a_training_that_would_repeat_games_is_refused_before_any_are_played_for_it() {
     let workspace = Workspace::new();
     // Without chance, an unchanged champion plays the same games again.
+    let lines =
+        "d3c3b3b2 d3c3b3d2 d3c3b3e3 d3c3b3f4 d3c3b3c5 d3c3b3d6 d3c3c4e3 d3c3f5d2 d3c3f5e3 d3c3f5f4 d3c3f5d6 d3c3f5f6";
+    workspace.write("configs/book.txt", lines.replace(' ', "\n"));
     let changes = |window| {
         [
-            ("generate.openings", "\"all\""),
-            ("generate.random_plies_min", "4"),
+            ("generate.openings", "\"book\""),
+            ("generate.book", "\"book.txt\""),
+            ("generate.random_plies_min", "0"),
+            ("generate.random_plies_max", "0"),
             ("generate.exploration", "0.0"),
             ("gate.games", "2"),
             ("run.window", window),

@@ -47,8 +47,8 @@ fn step_and_recipe_ids_stay_what_they_are() {
         ("gate recipe", gate[1]),
     ];
     let expected = [
-        ("generate step", "33a05344369353af8219ee8ff56c2c7841a66ce0413ee36e4855bdf5f9aa65f4"),
-        ("generate recipe", "ddf731ffc516065c2b736dafeed05ac5d75de96e70baa4d37b41eff59e12523d"),
+        ("generate step", "c7f0977a8439328b8451f1cd83fb8d60e70c6ff1ab20034521033b568b8c21a4"),
+        ("generate recipe", "3c8d58d29e558656bc53f03e3abc56855e022cfb0b288f7c48e2f412041e5320"),
         ("train step", "70cea4be7a0c5d2aacbdc613f55d9d014e9e3f7fd883ab9dee95cffc590a10ac"),
         ("fit-mpc step", "0ed1cb2227638b0db3ed560799c40bf4e7bb498cdb88fffc53f84aa8546fb97c"),
         ("fit-mpc recipe", "fad3e8bc754b1ad926407ca778831db61662ffc87a4a105edf0ecd2de6441a71"),

@@ -1,7 +1,7 @@
 //! Self-play games, played again move by move.
 
 use crate::support::plain::{
-    Board, Evaluate, Evaluation, Game, Purpose, Stream, disc_count, move_value, negamax, square_weights, squares, value,
+    Board, Evaluate, Evaluation, Game, Purpose, Stream, disc_count, move_value, squares, value,
 };
 use crate::support::tables::{Columns, read_json, real, whole};
 use crate::support::workspace::Workspace;
@@ -39,9 +39,6 @@ impl Twin<'_> {
 
     /// How many random plies follow the opening; nothing is drawn where there is nothing to choose.
     fn random_plies(&self, rng: &mut Stream) -> i64 {
-        if self.config["openings"] == "all" {
-            return 0;
-        }
         let [min, max] = ["random_plies_min", "random_plies_max"].map(|name| self.key(name));
         if min == max { min } else { rng.between(min as usize, max as usize) as i64 }
     }
@@ -90,22 +87,7 @@ impl Twin<'_> {
             return None;
         }
         self.seen.explored += 1;
-        let moves = board.moves();
-        let temperature = 1000.0 * real(self.config, "exploration_discs");
-        if temperature == 0.0 {
-            return Some(rng.pick(&moves));
-        }
-        let depth = self.key("play_depth").max(1) - 1;
-        let values: Vec<i32> =
-            moves.iter().map(|&square| -negamax(self.evaluate, &board.play(square), depth)).collect();
-        let best = *values.iter().max()?;
-        let weights: Vec<f64> = values.iter().map(|value| (f64::from(value - best) / temperature).exp()).collect();
-        let mut rest = rng.unit() * weights.iter().sum::<f64>();
-        let place = weights.iter().position(|weight| {
-            rest -= weight;
-            rest < 0.0
-        });
-        Some(moves[place.unwrap_or(moves.len() - 1)])
+        Some(rng.pick(&board.moves()))
     }
 
     fn check_choice(&self, board: &Board, square: usize) {
@@ -171,26 +153,6 @@ fn check(folder: &Path, evaluate: Evaluate<'_>, openings: &[Game]) -> Seen {
     twin.seen
 }
 
-/// One way to each position after some plies, up to symmetry, in the order of squares.
-fn all_openings(plies: usize) -> Vec<Game> {
-    let mut games = vec![Game::new()];
-    for _ in 0..plies {
-        let mut seen = BTreeSet::new();
-        let mut longer = Vec::new();
-        for game in &games {
-            for square in game.board.moves() {
-                let mut next = game.clone();
-                next.play(square);
-                if seen.insert(next.board.canonical()) {
-                    longer.push(next);
-                }
-            }
-        }
-        games = longer;
-    }
-    games
-}
-
 fn generated(workspace: &Workspace, changes: &[(&str, &str)], options: &str) {
     let config = workspace.config("twin", "smoke", changes);
     workspace.done(&format!("generate --config {config} --output dataset {options}"));
@@ -215,26 +177,6 @@ fn games_of_random_openings_are_those_of_their_streams_and_of_a_plain_search() {
     let seen = check(&workspace.path("dataset"), &|board| player.static_value(board), &[Game::new()]);
     assert_eq!(seen.random_plies, BTreeSet::from([4, 5, 6, 7]));
     assert!(300 < seen.explored && 250 < seen.exact && 5 < seen.passes, "{seen:?}");
-}
-
-#[test]
-fn all_openings_come_in_turn_and_good_moves_are_explored_more_often() {
-    let workspace = Workspace::new();
-    let changes = [
-        ("generate.games", "30"),
-        ("generate.openings", "\"all\""),
-        ("generate.random_plies_min", "3"),
-        ("generate.exploration", "0.5"),
-        ("generate.exploration_discs", "2.5"),
-        ("generate.play_depth", "2"),
-        ("generate.label_depth", "1"),
-        ("generate.exact_empties", "4"),
-    ];
-    generated(&workspace, &changes, "--model builtin:square-weights");
-    let openings = all_openings(3);
-    assert_eq!(openings.len(), 14);
-    let seen = check(&workspace.path("dataset"), &square_weights, &openings);
-    assert!(300 < seen.explored, "{seen:?}");
 }
 
 #[test]

@@ -155,26 +155,10 @@ impl<'m> Searcher<'m> {
     /// ±64,000, or of the final results of games that end sooner. A search takes the part that vectors have in a static value
     /// within the range that it usually has.
     pub fn score_at_depth(&mut self, position: Position, depth: Depth, mpc: MpcLevel) -> Result<(Score, u64), Stopped> {
-        self.selective_score_at_depth(position, depth, mpc, Selective::NONE)
-    }
-
-    /// As [`Searcher::score_at_depth`], with forward pruning and extensions.
-    pub fn selective_score_at_depth(
-        &mut self,
-        position: Position,
-        depth: Depth,
-        mpc: MpcLevel,
-        selective: Selective,
-    ) -> Result<(Score, u64), Stopped> {
         let mut run = self.run();
         run.set_level(mpc);
         run.exact_depth = true;
-        let value = if selective == Selective::NONE {
-            with_kernel!(run.kernel, value_at_depth::<Plain>(&mut run, position, depth))
-        } else {
-            run.set_selective(selective);
-            with_kernel!(run.kernel, value_at_depth::<WithExtras>(&mut run, position, depth))
-        };
+        let value = with_kernel!(run.kernel, value_at_depth::<Plain>(&mut run, position, depth));
         value.map(|value| (value, run.nodes)).ok_or(Stopped)
     }
 

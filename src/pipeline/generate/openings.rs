@@ -1,11 +1,10 @@
-//! How games begin: by random plies, by every opening in turn, or from a book.
+//! How games begin: by random plies, or from a book.
 
 use super::task::{GenerateConfig, OpeningChoice};
 use crate::artifact::GameRow;
-use crate::engine::{Game, Ply, Position};
+use crate::engine::{Game, Ply};
 use crate::pipeline::StageError;
 use crate::pipeline::book::Book;
-use std::collections::HashSet;
 
 /// The openings that games take.
 pub(super) enum Openings<'a> {
@@ -18,8 +17,7 @@ pub(super) enum Openings<'a> {
 impl<'a> Openings<'a> {
     pub(super) fn new(config: &GenerateConfig, book: Option<&Book>) -> Result<Self, StageError> {
         let openings = match config.openings {
-            OpeningChoice::Random { .. } => Vec::new(),
-            OpeningChoice::All { random_plies_min } => all_openings(random_plies_min),
+            OpeningChoice::Random {} => Vec::new(),
             OpeningChoice::Book { .. } => {
                 let book = book.ok_or_else(|| StageError::Setting("generate.book has not been read".into()))?;
                 book.openings.to_vec()
@@ -54,37 +52,15 @@ fn played(games: &[&GameRow], game_id: u64, random_plies: u8) -> Option<Game> {
     Game::from_moves(turns.map(|turn| turn.square)).ok()
 }
 
-/// One way to each position after `plies`, up to symmetry; the order depends on nothing.
-fn all_openings(plies: u8) -> Vec<Game> {
-    let mut games = vec![Game::default()];
-    for _ in 0..plies {
-        let mut seen: HashSet<Position> = HashSet::new();
-        let mut next = Vec::new();
-        for game in &games {
-            for (square, _) in game.to_move().position.children() {
-                let mut longer = game.clone();
-                longer.play(square).expect("a child comes from a legal move");
-                if seen.insert(longer.to_move().position.canonical()) {
-                    next.push(longer);
-                }
-            }
-        }
-        games = next;
-    }
-    games
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_openings_are_all_positions_up_to_symmetry() {
-        let counts: Vec<usize> = (0..=5).map(|plies| all_openings(plies).len()).collect();
-        assert_eq!(counts, [1, 1, 3, 14, 60, 322]);
-        let openings = Openings::InTurn(all_openings(2));
-        assert_eq!(openings.of(0, 0), openings.of(3, 0));
-        assert_ne!(openings.of(0, 0), openings.of(1, 0));
+    fn openings_come_in_turn() {
+        let lines = ["f5d6", "f5f6", "f5f4"].map(|line| Game::from_transcript(line).unwrap());
+        let openings = Openings::InTurn(lines.to_vec());
+        assert_eq!([0, 1, 5].map(|id| openings.of(id, 0)), [0, 1, 2].map(|place| lines[place].clone()));
         assert_eq!(Openings::InTurn(Vec::new()).of(5, 8), Game::default());
     }
 

@@ -1,9 +1,9 @@
 //! One self-play game, a pure function of seed, generation, game id, config and model.
 
 use super::openings::Openings;
-use super::task::{EXPLORATION_EMPTIES, GenerateConfig, OpeningChoice, TABLE_BITS};
+use super::task::{EXPLORATION_EMPTIES, GenerateConfig, TABLE_BITS};
 use crate::artifact::{GameRow, Model, PositionRow};
-use crate::engine::{Depth, Game, Limits, Ply, Position, Score, SearchResult, Searcher, Square, Squares, Stopped};
+use crate::engine::{Depth, Game, Limits, Ply, Position, SearchResult, Searcher, Square, Squares, Stopped};
 use crate::pipeline::keys::Checked;
 use crate::pipeline::selective::selective;
 use crate::random::{RandomStream, Stream, stream};
@@ -61,13 +61,7 @@ impl<'a> Player<'a> {
         let mut rng = stream(self.seed, Stream::Game(self.generation, game_id));
         let mut game = Game::default();
         // Those that end the opening.
-        let random_plies = match self.config.openings {
-            OpeningChoice::All { .. } => 0,
-            OpeningChoice::Random { random_plies_min, random_plies_max }
-            | OpeningChoice::Book { random_plies_min, random_plies_max, .. } => {
-                between(random_plies_min, random_plies_max, &mut rng)
-            }
-        };
+        let random_plies = between(self.config.random_plies_min, self.config.random_plies_max, &mut rng);
         let opening = self.openings.of(game_id, random_plies);
         let opening_plies = opening.ply().0 + random_plies;
         let mut positions = Vec::with_capacity(60);
@@ -113,29 +107,6 @@ impl<'a> Player<'a> {
         Ok(SelfplayGame { game, positions, nodes: self.nodes })
     }
 
-    /// A move by softmax over the values of all moves: one that is d discs worse than the best has weight exp(−d / T).
-    fn any_good_move(&mut self, position: Position, rng: &mut RandomStream) -> Result<Square, Stopped> {
-        let (level, selective) = (self.config.mpc_level, selective(self.config.selective.as_ref()));
-        let depth = Depth(self.config.play_depth.saturating_sub(1));
-        let mut values: Vec<(Square, Score)> = Vec::new();
-        for (square, next) in position.children() {
-            let (value, nodes) = self.searcher.selective_score_at_depth(next, depth, level, selective)?;
-            self.nodes += nodes;
-            values.push((square, -value));
-        }
-        let best = values.iter().map(|(_, value)| *value).max().expect("the side to move has a move");
-        let millidiscs = Score::in_millidiscs(self.config.exploration_discs);
-        let weights: Vec<f64> =
-            values.iter().map(|(_, value)| libm::exp(-f64::from((best - *value).0) / millidiscs)).collect();
-        let mut left = rng.unit() * weights.iter().sum::<f64>();
-        let chosen = weights.iter().position(|weight| {
-            left -= weight;
-            left < 0.0
-        });
-        // Rounding may leave a rest after the last one.
-        Ok(values[chosen.unwrap_or(values.len() - 1)].0)
-    }
-
     /// A move, and whether it is a random one.
     fn choose(
         &mut self,
@@ -145,9 +116,7 @@ impl<'a> Player<'a> {
     ) -> Result<(Square, bool), Stopped> {
         let exploring = EXPLORATION_EMPTIES < position.empties();
         if exploring && rng.chance(self.config.exploration) {
-            let is_soft = 0.0 < self.config.exploration_discs;
-            let square = if is_soft { self.any_good_move(position, rng)? } else { any_move(position, rng) };
-            return Ok((square, true));
+            return Ok((any_move(position, rng), true));
         }
         let best_move = match label {
             Some(label) if label.exact || self.config.play_depth == self.config.label_depth => label.best_move,

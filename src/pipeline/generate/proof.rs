@@ -1,10 +1,9 @@
 //! What follows from the moves of games and from their settings without playing them again: which rows there are, their depths, which
 //! moves are random, and what exact scores say of each other.
 
-use super::openings::Openings;
 use super::play::limits;
 use super::recipe::origin_of;
-use super::task::{ALGORITHM, EXPLORATION_EMPTIES, GenerateConfig, OpeningChoice};
+use super::task::{ALGORITHM, EXPLORATION_EMPTIES, GenerateConfig};
 use crate::artifact::dataset::recipe::check_footers;
 use crate::artifact::dataset::verify::{GameCheck, verify_part};
 use crate::artifact::{ArtifactError, Dataset, GameRow, PositionRow, Settings};
@@ -19,13 +18,7 @@ pub struct GameProof {
     /// What the footers say; nothing of an imported dataset.
     footer_settings: Settings,
     /// `None` where the settings are not known, or are those of another version of the algorithm.
-    settings: Option<GameSettings>,
-}
-
-struct GameSettings {
-    config: Checked<GenerateConfig>,
-    /// The openings that games take in turn; a book is not kept with them.
-    openings: Option<Openings<'static>>,
+    config: Option<Checked<GenerateConfig>>,
 }
 
 impl PartProof for GameProof {
@@ -33,24 +26,18 @@ impl PartProof for GameProof {
 
     fn of(dataset: &Dataset) -> Result<Self, StageError> {
         let Some((algorithm, footer_settings)) = origin_of(dataset)? else {
-            return Ok(Self { footer_settings: Settings::new(), settings: None });
+            return Ok(Self { footer_settings: Settings::new(), config: None });
         };
         let config = Checked::<GenerateConfig>::of_dataset(dataset)?;
         check_division(dataset, config.games, config.part_games)?;
         check_roles(dataset, &["player"])?;
-        let mut settings = None;
-        if algorithm == ALGORITHM {
-            let is_known = matches!(config.openings, OpeningChoice::All { .. });
-            let openings = is_known.then(|| Openings::new(&config, None)).transpose()?;
-            settings = Some(GameSettings { config, openings });
-        }
-        Ok(Self { footer_settings, settings })
+        Ok(Self { footer_settings, config: (algorithm == ALGORITHM).then_some(config) })
     }
 
     fn prove(&self, dataset: &Dataset, index: usize, fast: bool, stop: &AtomicBool) -> Result<(), ArtifactError> {
         check_footers(dataset, index, &self.footer_settings)?;
-        let check = |game: &Game, row: &GameRow, positions: &[PositionRow]| match &self.settings {
-            Some(settings) => settings.check(game, row, positions),
+        let check = |game: &Game, row: &GameRow, positions: &[PositionRow]| match &self.config {
+            Some(config) => config.check_game(game, row, positions),
             None => Ok(()),
         };
         let check: Option<GameCheck<'_>> = if fast { None } else { Some(&check) };
@@ -58,14 +45,14 @@ impl PartProof for GameProof {
     }
 }
 
-impl GameSettings {
+impl GenerateConfig {
     /// Checks a game that was replayed and the rows of its positions.
-    fn check(&self, game: &Game, row: &GameRow, positions: &[PositionRow]) -> Result<(), String> {
+    fn check_game(&self, game: &Game, row: &GameRow, positions: &[PositionRow]) -> Result<(), String> {
         let opening_plies = self.opening_plies(game, row)?;
-        let labeled = game.turns().filter(|turn| Ply(self.config.label_from_ply) <= turn.ply).map(|turn| turn.ply.0);
+        let labeled = game.turns().filter(|turn| Ply(self.label_from_ply) <= turn.ply).map(|turn| turn.ply.0);
         if !labeled.eq(positions.iter().map(|position| position.ply)) {
             let reason = "its rows are not those of the moves";
-            return Err(format!("{reason} from generate.label_from_ply = {} on", self.config.label_from_ply));
+            return Err(format!("{reason} from generate.label_from_ply = {} on", self.label_from_ply));
         }
         for (place, position) in positions.iter().enumerate() {
             let checked = self.check_label(position).and_then(|()| self.check_move(position, opening_plies));
@@ -77,28 +64,21 @@ impl GameSettings {
 
     /// The plies of the opening, which the settings permit.
     fn opening_plies(&self, game: &Game, row: &GameRow) -> Result<u8, String> {
-        let (min, max) = match self.config.openings {
-            OpeningChoice::All { random_plies_min } => (random_plies_min, random_plies_min),
-            OpeningChoice::Random { random_plies_min, random_plies_max } => (random_plies_min, random_plies_max),
-            // The lines of a book have any length.
-            OpeningChoice::Book { random_plies_min, .. } => (random_plies_min, u8::MAX),
-        };
+        // The lines of a book have any length.
+        let max = if self.openings.book().is_some() { u8::MAX } else { self.random_plies_max };
+        let min = self.random_plies_min;
         // A game may end in its opening.
         let Ply(end) = game.ply();
         let found = row.random_plies.ok_or("it does not say how many plies its opening has")?;
         if !(min.min(end)..=max.min(end)).contains(&found) {
             return Err(format!("random_plies is {found}, {} to {} expected", min.min(end), max.min(end)));
         }
-        let opening = self.openings.as_ref().map(|openings| openings.of(row.game_id, 0));
-        if opening.is_some_and(|opening| !game.moves().take(opening.moves().count()).eq(opening.moves())) {
-            return Err("it does not begin with the opening that is its turn".to_owned());
-        }
         Ok(found)
     }
 
     /// Checks how deep the search was that gave the score.
     fn check_label(&self, position: &PositionRow) -> Result<(), String> {
-        let (Depth(depth), exact) = limits(&self.config, self.config.label_depth).outcome(position.empties);
+        let (Depth(depth), exact) = limits(self, self.label_depth).outcome(position.empties);
         let is_exact = position.exact == Some(true);
         let expected = exact.unwrap_or(is_exact);
         if (position.depth, is_exact) == (Some(depth), expected) {
@@ -112,12 +92,12 @@ impl GameSettings {
     fn check_move(&self, position: &PositionRow, opening_plies: u8) -> Result<(), String> {
         let (is_opening, random) = (position.ply < opening_plies, position.random_move == Some(true));
         let is_explored = EXPLORATION_EMPTIES < position.empties;
-        let can_be = is_opening || is_explored && 0.0 < self.config.exploration;
-        let must_be = is_opening || is_explored && 1.0 <= self.config.exploration;
+        let can_be = is_opening || is_explored && 0.0 < self.exploration;
+        let must_be = is_opening || is_explored && 1.0 <= self.exploration;
         if random && !can_be || !random && must_be {
             return Err(format!("random_move is {random}"));
         }
-        let is_by_score = position.exact == Some(true) || self.config.play_depth == self.config.label_depth;
+        let is_by_score = position.exact == Some(true) || self.play_depth == self.label_depth;
         if !random && is_by_score && position.played_move != position.best_move {
             return Err("played_move is not best_move, and its move is not random".to_owned());
         }

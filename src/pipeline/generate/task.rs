@@ -25,9 +25,6 @@ pub const FACTS: Facts = Facts {
     registry_lock: None,
 };
 
-/// With more plies there are too many openings to take in turn.
-pub(super) const ALL_PLIES_MAX: u8 = 7;
-
 /// The table of each thread's search has 2^16 entries of 16 bytes: all shipped configs but the smallest had it, and it stays in
 /// a core's second cache.
 pub(super) const TABLE_BITS: u8 = 16;
@@ -40,12 +37,10 @@ pub(super) const EXPLORATION_EMPTIES: u8 = 14;
 #[serde(tag = "openings", rename_all = "kebab-case", deny_unknown_fields)]
 #[expect(missing_docs, reason = "configs/default.toml says what each key means")]
 pub enum OpeningChoice {
-    /// Random plies, as many as a number drawn for the game.
-    Random { random_plies_min: u8, random_plies_max: u8 },
-    /// The positions that can be after some plies, one up to symmetry, in turn.
-    All { random_plies_min: u8 },
-    /// The lines of a book in turn, then random plies.
-    Book { book: String, random_plies_min: u8, random_plies_max: u8 },
+    /// By random plies.
+    Random {},
+    /// By the lines of a book in turn, then random plies.
+    Book { book: String },
 }
 
 /// The `[generate]` table.
@@ -58,8 +53,9 @@ pub struct GenerateConfig {
     pub part_games: u64,
     #[serde(flatten)]
     pub openings: OpeningChoice,
+    pub random_plies_min: u8,
+    pub random_plies_max: u8,
     pub exploration: f64,
-    pub exploration_discs: f64,
     pub play_depth: u8,
     pub label_depth: u8,
     pub exact_empties: u8,
@@ -77,12 +73,11 @@ impl ConfigTable for GenerateConfig {
     const KEYS: &'static [Key] = &[
         Key::new("games", Takes::Whole(1, 1 << 40)).unit("games"),
         Key::new("part_games", PART_ITEMS).unit("games"),
-        Key::new("openings", Takes::Words(&["random", "all", "book"])),
+        Key::new("openings", Takes::Words(&["random", "book"])),
         Key::new("book", Takes::Text).only("openings", &["book"]),
         Key::new("random_plies_min", Takes::Whole(0, 60)).unit("plies"),
-        Key::new("random_plies_max", Takes::Whole(0, 60)).unit("plies").only("openings", &["random", "book"]),
+        Key::new("random_plies_max", Takes::Whole(0, 60)).unit("plies"),
         Key::new("exploration", Takes::Number(0.0, 1.0)),
-        Key::new("exploration_discs", Takes::Number(0.0, 64.0)).unit("discs"),
         Key::new("play_depth", Takes::Whole(0, 30)).unit("plies"),
         Key::new("label_depth", Takes::Whole(0, 30)).unit("plies"),
         Key::new("exact_empties", Takes::Whole(0, 30)).unit("empty squares"),
@@ -92,14 +87,10 @@ impl ConfigTable for GenerateConfig {
 
     fn check(&self) -> Result<(), KeyFault> {
         check_parts(Self::NAME, self.games, self.part_games)?;
-        let (min, max) = match &self.openings {
-            OpeningChoice::Book { book, .. } if book.is_empty() => {
-                return Err(KeyFault::new("generate.book", "\"\"", "expected a file of openings"));
-            }
-            OpeningChoice::All { random_plies_min } => (*random_plies_min, ALL_PLIES_MAX),
-            OpeningChoice::Random { random_plies_min, random_plies_max }
-            | OpeningChoice::Book { random_plies_min, random_plies_max, .. } => (*random_plies_min, *random_plies_max),
-        };
+        if self.openings.book().is_some_and(str::is_empty) {
+            return Err(KeyFault::new("generate.book", "\"\"", "expected a file of openings"));
+        }
+        let (min, max) = (self.random_plies_min, self.random_plies_max);
         if max < min {
             return Err(KeyFault::new("generate.random_plies_min", min, format!("expected 0 to {max}")));
         }
@@ -110,7 +101,7 @@ impl ConfigTable for GenerateConfig {
 impl OpeningChoice {
     /// The path of the book, if the games take their openings from one.
     pub fn book(&self) -> Option<&str> {
-        if let Self::Book { book, .. } = self { Some(book) } else { None }
+        if let Self::Book { book } = self { Some(book) } else { None }
     }
 }
 
