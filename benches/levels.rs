@@ -9,7 +9,7 @@ use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
 use renma::artifact::{Builtin, LoadedModel, Model};
 use renma::engine::{Depth, Game, Limits, Position, SearchResult, Squares};
 use renma::play::levels::{LEVELS, Level};
-use renma::play::session::Session;
+use renma::play::session::GameSession;
 use renma::random::{Stream, stream};
 use renma::statistics::elo::{INTERVAL, elo_text, interval_of};
 use rustix::time::{ClockId, clock_gettime};
@@ -31,14 +31,14 @@ enum Player<'a> {
 }
 
 impl<'a> Player<'a> {
-    fn session(self) -> Session<'a> {
+    fn session(self) -> GameSession<'a> {
         match self {
-            Self::Greedy(model) => Session::new(model, Limits::full_width(Depth(2)), &NEVER),
-            Self::Level(model, level) => Session::new(model, level.limits(), &NEVER),
+            Self::Greedy(model) => GameSession::new(model, Limits::full_width(Depth(2)), &NEVER),
+            Self::Level(model, level) => GameSession::new(model, level.limits(), &NEVER),
         }
     }
 
-    fn choose(self, session: &mut Session<'_>) -> SearchResult {
+    fn choose(self, session: &mut GameSession<'_>) -> SearchResult {
         match self {
             Self::Greedy(_) => session.search(),
             Self::Level(_, level) => level.choose(session),
@@ -70,7 +70,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 /// Different positions, in the order in which they are drawn.
 fn openings(model: &Model, count: usize) -> Vec<Game> {
-    let mut judge = Session::new(model, Limits::full_width(BALANCE_DEPTH), &NEVER);
+    let mut judge = GameSession::new(model, Limits::full_width(BALANCE_DEPTH), &NEVER);
     let mut seen: BTreeSet<Position> = BTreeSet::new();
     let drawn = (0..).map(|attempt| {
         let mut rng = stream(0, Stream::GateOpening(0, attempt));
@@ -118,7 +118,7 @@ fn play_match(players: [Player<'_>; 2], openings: &[Game]) -> String {
 /// The final discs of the first player.
 fn play(
     players: [Player<'_>; 2],
-    sessions: &mut [Session<'_>; 2],
+    sessions: &mut [GameSession<'_>; 2],
     mut game: Game,
     first_is_black: bool,
     times: &mut Vec<f64>,

@@ -97,7 +97,7 @@ pub struct LoadedConfig {
     /// The openings that `generate.book` names.
     pub book: Option<Book>,
     /// Where the keys come from that the file or a setting names, as `table.key`; every other value is that of the default.
-    pub origins: BTreeMap<String, Origin>,
+    pub origins: BTreeMap<String, ValueOrigin>,
 }
 
 impl LoadedConfig {
@@ -126,7 +126,7 @@ impl LoadedConfig {
 
 /// Where a value that is not the default's comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Origin {
+pub enum ValueOrigin {
     /// A line of the file, counted from 1.
     Line(usize),
     /// The command line.
@@ -305,10 +305,10 @@ fn load_text(path: &Path, text: &str, settings: &[Setting]) -> Result<LoadedConf
 }
 
 /// Where a value comes from, as messages name it.
-pub fn place(path: &Path, origin: Option<Origin>) -> String {
+pub fn place(path: &Path, origin: Option<ValueOrigin>) -> String {
     match origin {
-        Some(Origin::Line(line)) => format!("{}:{line}", path.display()),
-        Some(Origin::Setting) => "--set".to_owned(),
+        Some(ValueOrigin::Line(line)) => format!("{}:{line}", path.display()),
+        Some(ValueOrigin::Setting) => "--set".to_owned(),
         None => path.display().to_string(),
     }
 }
@@ -332,7 +332,7 @@ fn read_text(path: &Path) -> Result<String, ConfigError> {
         let sound = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = 1 + sound.iter().filter(|&&byte| byte == b'\n').count();
         ConfigError::Invalid {
-            place: place(path, Some(Origin::Line(line))),
+            place: place(path, Some(ValueOrigin::Line(line))),
             reason: "it is not text: UTF-8 is expected".to_owned(),
         }
     })

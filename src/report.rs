@@ -20,7 +20,7 @@ use crate::pipeline::StageError;
 use crate::run::folders::datasets_beside;
 use crate::run::record::LastCall;
 use crate::run::snapshot;
-use facts::Facts;
+use facts::ReportFacts;
 use invocation::Invocation;
 use std::path::{Path, PathBuf};
 
@@ -66,7 +66,7 @@ pub fn write_report(config: &LoadedConfig, invocation: &Invocation) -> Result<Re
     })?;
     let path = registry.folder().join(REPORT_NAME);
     let output = OutputFile::open(&path, REPORT_FILE, true)?;
-    let facts = Facts::read(config, &registry, &invocation.datasets)?;
+    let facts = ReportFacts::read(config, &registry, &invocation.datasets)?;
     let text = page::page(&facts, invocation);
     output.write(|writer| writer.write_all(text.as_bytes()))?;
     Ok(ReportFile { path, bytes: text.len() })

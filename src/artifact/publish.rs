@@ -344,7 +344,7 @@ fn read_to_end(reader: impl Read, name: &Path, size_max: u64, mut bytes: Vec<u8>
 /// An entry of a folder, which need not be open any more. Links are not followed.
 #[derive(Debug)]
 #[expect(missing_docs, reason = "the names say it")]
-pub struct Entry {
+pub struct FolderEntry {
     pub path: PathBuf,
     pub name: OsString,
     pub file_type: FileType,
@@ -355,19 +355,19 @@ pub struct Entry {
 /// # Errors
 ///
 /// A system error.
-pub fn entries_in(folder: &Path) -> Result<Vec<Entry>, ArtifactError> {
+pub fn entries_in(folder: &Path) -> Result<Vec<FolderEntry>, ArtifactError> {
     let read = || {
         let mut entries = Vec::new();
         for found in fs::read_dir(folder)? {
             let found = found?;
             match found.file_type() {
-                Ok(file_type) => entries.push(Entry { path: found.path(), name: found.file_name(), file_type }),
+                Ok(file_type) => entries.push(FolderEntry { path: found.path(), name: found.file_name(), file_type }),
                 // Another process has removed it.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
         }
-        entries.sort_by(|Entry { name: left, .. }, Entry { name: right, .. }| left.cmp(right));
+        entries.sort_by(|FolderEntry { name: left, .. }, FolderEntry { name: right, .. }| left.cmp(right));
         Ok(entries)
     };
     match closed(read) {

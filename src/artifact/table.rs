@@ -389,7 +389,7 @@ impl Table {
     }
 
     /// Reads the footer of a part and checks its columns; no value is decoded yet.
-    fn open<'p>(&self, path: &'p Path, bytes: Bytes, stop: &'p AtomicBool) -> Result<Batches<'p>, ArtifactError> {
+    fn open<'p>(&self, path: &'p Path, bytes: Bytes, stop: &'p AtomicBool) -> Result<RecordBatches<'p>, ArtifactError> {
         let damaged = |reason: String| ArtifactError::damaged(path, reason);
         let size = bytes.len() as u64;
         let (builder, sizes) = pages::open(path, bytes, |_| true)?;
@@ -413,7 +413,16 @@ impl Table {
         let text_size_max = texts.map(|(_, &size)| size).max().unwrap_or(0);
         let batch_rows = (TEXTS_SIZE_MAX / text_size_max.max(1)).clamp(1, BATCH_ROWS as u64) as usize;
         let reader = guarded(path, size, move || builder.with_batch_size(batch_rows).build())?;
-        Ok(Batches { path, size, stop, footer, reader: Some(reader), rows_left: rows, order, schema: self.schema() })
+        Ok(RecordBatches {
+            path,
+            size,
+            stop,
+            footer,
+            reader: Some(reader),
+            rows_left: rows,
+            order,
+            schema: self.schema(),
+        })
     }
 
     /// The rows of a part together.
@@ -496,7 +505,7 @@ pub fn footer_of(metadata: &ParquetMetaData) -> Footer {
 }
 
 /// The rows of a part, some at a time, with the columns of the table in order, and never more than its footer says.
-struct Batches<'p> {
+struct RecordBatches<'p> {
     path: &'p Path,
     /// Of the file, in bytes.
     size: u64,
@@ -511,7 +520,7 @@ struct Batches<'p> {
     schema: SchemaRef,
 }
 
-impl Batches<'_> {
+impl RecordBatches<'_> {
     fn check_rows(&self, rows_max: u64) -> Result<(), ArtifactError> {
         if self.rows_left <= rows_max {
             return Ok(());
@@ -520,7 +529,7 @@ impl Batches<'_> {
     }
 }
 
-impl Iterator for Batches<'_> {
+impl Iterator for RecordBatches<'_> {
     type Item = Result<RecordBatch, ArtifactError>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -13,7 +13,7 @@ const BETWEEN_LINES: [Duration; 2] = [Duration::from_secs(5), Duration::from_sec
 
 /// What is under way.
 #[derive(Default)]
-struct State {
+struct BarState {
     /// Whether stages belong to a run.
     is_run: bool,
     /// When all of the run is expected to end.
@@ -34,7 +34,7 @@ struct Task {
 /// Shows progress in the way that was asked for.
 pub(super) struct Watcher {
     mode: ProgressMode,
-    state: Mutex<State>,
+    state: Mutex<BarState>,
 }
 
 impl Watcher {
@@ -66,12 +66,12 @@ impl Watcher {
         self.state().indent()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, BarState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl BarState {
     const fn indent(&self) -> &'static str {
         if self.is_run { "  " } else { "" }
     }

@@ -1,6 +1,6 @@
 //! Runs shards by any command: one process per shard, some at once.
 
-use super::drive::{Event, Runner};
+use super::drive::{Runner, RunnerEvent};
 use super::plan::text_of;
 use super::runs::Ended;
 use crate::artifact::ArtifactError;
@@ -166,13 +166,13 @@ impl Runner for CommandRunner<'_> {
         Ok(())
     }
 
-    fn wait(&mut self, longest: Duration) -> Result<Vec<Event>, StageError> {
+    fn wait(&mut self, longest: Duration) -> Result<Vec<RunnerEvent>, StageError> {
         let mut events = Vec::new();
         for place in (0..self.running.len()).rev() {
             let failed = |source| ArtifactError::io("wait for", Path::new(&self.line.words[0]), source);
             let Some(status) = self.running[place].child.try_wait().map_err(failed)? else { continue };
             let running = self.running.swap_remove(place);
-            events.push(Event::Ended(Ended {
+            events.push(RunnerEvent::Ended(Ended {
                 shard: running.shard,
                 seconds: Some(self.context.host.seconds() - running.began),
                 cpu_seconds: processor_seconds(&running.stdout),
@@ -190,7 +190,7 @@ impl Runner for CommandRunner<'_> {
         if events.is_empty() {
             std::thread::sleep(longest);
         }
-        events.push(Event::Workers { count: self.room, running: self.running.len() });
+        events.push(RunnerEvent::Workers { count: self.room, running: self.running.len() });
         Ok(events)
     }
 }

@@ -3,7 +3,7 @@
 mod environment;
 
 use super::command::{end_of, signal_group, this_program};
-use super::drive::{Event, Runner};
+use super::drive::{Runner, RunnerEvent};
 use crate::artifact::ArtifactError;
 use crate::artifact::publish::temporary::temporary_file;
 use crate::artifact::publish::{parent, publish_bytes};
@@ -58,7 +58,7 @@ fn is_loopback(address: &str) -> bool {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Message {
-    Event(Event),
+    Event(RunnerEvent),
     Failed { code: u8, text: String },
 }
 
@@ -140,7 +140,7 @@ impl Runner for DaskRunner {
         Ok(())
     }
 
-    fn wait(&mut self, longest: Duration) -> Result<Vec<Event>, StageError> {
+    fn wait(&mut self, longest: Duration) -> Result<Vec<RunnerEvent>, StageError> {
         let mut events = Vec::new();
         let mut line = self.lines.recv_timeout(longest);
         self.silent = if line == Err(RecvTimeoutError::Timeout) { self.silent + longest } else { Duration::ZERO };

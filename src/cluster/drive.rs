@@ -30,7 +30,7 @@ pub(super) const AHEAD_MIN: usize = 32;
 /// What a runner reports.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
-pub enum Event {
+pub enum RunnerEvent {
     /// A shard has ended.
     Ended(Ended),
     /// A shard runs again elsewhere, because its worker was lost.
@@ -68,7 +68,7 @@ pub trait Runner {
     /// # Errors
     ///
     /// A command that cannot be started, or a runner that has ended.
-    fn wait(&mut self, longest: Duration) -> Result<Vec<Event>, StageError>;
+    fn wait(&mut self, longest: Duration) -> Result<Vec<RunnerEvent>, StageError>;
 }
 
 /// What a drive has done.
@@ -122,7 +122,7 @@ pub fn drive(
     let (stage, counted) = (first.stage, first.done.iter().copied().collect());
     let done = first.done.iter().map(|&shard| work[shard]).sum();
     let amount = Amount { total: work.iter().sum(), done };
-    let mut drive = Drive { plan, work, runner, context, state: State { counted, ..State::default() } };
+    let mut drive = Drive { plan, work, runner, context, state: DriveState { counted, ..DriveState::default() } };
     context.observe(stage.name(), amount, stage.facts().unit, || drive.run(first, &mut progress))
 }
 
@@ -133,7 +133,7 @@ pub(super) fn tell(text: &str, context: Context<'_>) {
 
 /// The shards that are on their way.
 #[derive(Debug, Default)]
-struct State {
+struct DriveState {
     report: DriveReport,
     /// Submitted and not yet ended.
     submitted: BTreeSet<usize>,
@@ -154,7 +154,7 @@ struct Drive<'a> {
     work: &'a [u64],
     runner: &'a mut dyn Runner,
     context: Context<'a>,
-    state: State,
+    state: DriveState,
 }
 
 impl Drive<'_> {
@@ -197,7 +197,7 @@ impl Drive<'_> {
         loop {
             self.context.check_budget()?;
             for event in self.runner.wait(TICK)? {
-                ended |= matches!(event, Event::Ended(_));
+                ended |= matches!(event, RunnerEvent::Ended(_));
                 self.handle(event)?;
             }
             let now = self.context.host.seconds();
@@ -218,7 +218,7 @@ impl Drive<'_> {
                 break;
             }
             for event in self.runner.wait(TICK)? {
-                if let Event::Ended(ended) = event {
+                if let RunnerEvent::Ended(ended) = event {
                     self.end(&ended)?;
                 }
             }
@@ -226,9 +226,9 @@ impl Drive<'_> {
         Ok(())
     }
 
-    fn handle(&mut self, event: Event) -> Result<(), StageError> {
+    fn handle(&mut self, event: RunnerEvent) -> Result<(), StageError> {
         match event {
-            Event::Ended(ended) => {
+            RunnerEvent::Ended(ended) => {
                 if !self.end(&ended)? {
                     return Ok(());
                 }
@@ -239,17 +239,17 @@ impl Drive<'_> {
                     self.fail(&ended)?;
                 }
             }
-            Event::Moved { shard, worker } => {
+            RunnerEvent::Moved { shard, worker } => {
                 self.state.report.retried += 1;
                 log(self.plan, &Ended { shard, worker: Some(worker), ..Ended::default() })?;
             }
-            Event::Workers { count, running } => {
+            RunnerEvent::Workers { count, running } => {
                 (self.state.workers, self.state.running) = (count, running);
                 self.state.report.workers = self.state.report.workers.max(count);
             }
-            Event::Note { text } => tell(&text, self.context),
+            RunnerEvent::Note { text } => tell(&text, self.context),
         }
-        let State { running, workers, report, counted, .. } = &self.state;
+        let DriveState { running, workers, report, counted, .. } = &self.state;
         let shards = format!("{} of {} shards", counted.len(), report.shards);
         let text = format!("{shards}, {running} running, {} retried, {workers} workers", report.retried);
         self.context.progress.note(&text);
@@ -348,8 +348,10 @@ mod tests {
             Ok(())
         }
 
-        fn wait(&mut self, _: Duration) -> Result<Vec<Event>, StageError> {
-            let Some(shard) = self.queue.pop_front() else { return Ok(vec![Event::Workers { count: 1, running: 0 }]) };
+        fn wait(&mut self, _: Duration) -> Result<Vec<RunnerEvent>, StageError> {
+            let Some(shard) = self.queue.pop_front() else {
+                return Ok(vec![RunnerEvent::Workers { count: 1, running: 0 }]);
+            };
             let script = self.codes.get_mut(&shard).and_then(VecDeque::pop_front);
             let code = script.unwrap_or_else(|| {
                 self.done.borrow_mut().insert(shard);
@@ -360,7 +362,7 @@ mod tests {
             }
             let (host, stderr) = (Some("host".to_owned()), "last words".to_owned());
             let (worker, seconds, cpu_seconds) = (Some("it".into()), Some(1.0), Some(0.5));
-            Ok(vec![Event::Ended(Ended { shard, worker, host, seconds, cpu_seconds, code, stderr })])
+            Ok(vec![RunnerEvent::Ended(Ended { shard, worker, host, seconds, cpu_seconds, code, stderr })])
         }
     }
 
@@ -481,14 +483,14 @@ mod tests {
     }
 
     /// A runner with these events, the last one first.
-    struct Talker(Vec<Event>);
+    struct Talker(Vec<RunnerEvent>);
 
     impl Runner for Talker {
         fn submit(&mut self, _: usize) -> Result<(), StageError> {
             Ok(())
         }
 
-        fn wait(&mut self, _: Duration) -> Result<Vec<Event>, StageError> {
+        fn wait(&mut self, _: Duration) -> Result<Vec<RunnerEvent>, StageError> {
             Ok(self.0.pop().into_iter().collect())
         }
     }
@@ -496,8 +498,8 @@ mod tests {
     #[test]
     fn the_end_of_a_shard_whose_files_are_there_is_waited_for() {
         let folder = tempfile::tempdir().unwrap();
-        let ended = |shard| Event::Ended(Ended { shard, code: Some(0), ..Ended::default() });
-        let mut talker = Talker(vec![ended(1), Event::Workers { count: 1, running: 1 }, ended(0)]);
+        let ended = |shard| RunnerEvent::Ended(Ended { shard, code: Some(0), ..Ended::default() });
+        let mut talker = Talker(vec![ended(1), RunnerEvent::Workers { count: 1, running: 1 }, ended(0)]);
         let looks = RefCell::new(vec![(vec![0, 1], true), (vec![], false)]);
         let look = |_| {
             let (done, complete) = looks.borrow_mut().pop().unwrap();
@@ -516,11 +518,11 @@ mod tests {
         let plan = folder.path().join("plan");
         let ended = Ended { shard: 1, code: Some(0), ..Ended::default() };
         let mut talker = Talker(vec![
-            Event::Ended(ended.clone()),
-            Event::Note { text: "a word".to_owned() },
-            Event::Workers { count: 40, running: 1 },
-            Event::Workers { count: 50, running: 2 },
-            Event::Moved { shard: 1, worker: "w".to_owned() },
+            RunnerEvent::Ended(ended.clone()),
+            RunnerEvent::Note { text: "a word".to_owned() },
+            RunnerEvent::Workers { count: 40, running: 1 },
+            RunnerEvent::Workers { count: 50, running: 2 },
+            RunnerEvent::Moved { shard: 1, worker: "w".to_owned() },
         ]);
         let wanted = RefCell::new(Vec::new());
         let look = |batches| {

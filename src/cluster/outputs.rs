@@ -3,7 +3,7 @@
 use crate::artifact::dataset::folder::recipe_of;
 use crate::artifact::dataset::foreign::first_foreign;
 use crate::artifact::line::is_line;
-use crate::artifact::publish::{Entry, entries_in};
+use crate::artifact::publish::{FolderEntry, entries_in};
 use crate::artifact::{ArtifactError, VersionId};
 use crate::run::snapshot::CONFIG;
 use std::path::{Component, Path, PathBuf};
@@ -46,7 +46,7 @@ pub(super) fn foreign_in_output(folder: &Path) -> Result<Option<PathBuf>, Artifa
 pub(super) fn foreign_in_registry(folder: &Path) -> Result<Option<PathBuf>, ArtifactError> {
     let mut entries = entries_in(folder)?;
     entries.retain(|entry| !entry.name.as_encoded_bytes().starts_with(b"."));
-    let is_own = |entry: &Entry| match entry.file_type.is_dir() {
+    let is_own = |entry: &FolderEntry| match entry.file_type.is_dir() {
         true => VersionId::of_folder(&entry.path).is_some() || entry.name == CONFIG,
         false => SIGNS.iter().any(|sign| entry.name == *sign),
     };

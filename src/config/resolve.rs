@@ -1,6 +1,6 @@
 //! A config's text laid over the default: every key that it does not name keeps the default's value.
 
-use super::{Config, Origin, TABLES, keys_of, toml_text};
+use super::{Config, TABLES, ValueOrigin, keys_of, toml_text};
 use crate::artifact::line::visible;
 use crate::pipeline::keys::{Key, KeyFault, any_of};
 use serde::Deserialize;
@@ -17,7 +17,7 @@ const SHOWN_MAX: usize = 60;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     /// What is to blame, if it is not the default.
-    pub(super) origin: Option<Origin>,
+    pub(super) origin: Option<ValueOrigin>,
     /// The key with its value, what is wrong and what is expected; the remedy on a second line.
     pub(super) reason: String,
 }
@@ -26,7 +26,7 @@ pub(super) struct Fault {
 #[derive(Clone, Debug)]
 pub(super) struct Resolved {
     pub(super) config: Config,
-    pub(super) origins: BTreeMap<String, Origin>,
+    pub(super) origins: BTreeMap<String, ValueOrigin>,
 }
 
 /// Lays a text over a default, which is a sound config with every key. A key that `settings` name too has their value.
@@ -51,7 +51,7 @@ pub(super) fn resolve(text: &str, settings: &str, default: &str) -> Result<Resol
         return Err(Fault { origin: Some(overlay.origin(place)), reason });
     }
     overlay.check_missing()?;
-    let origins: BTreeMap<String, Origin> =
+    let origins: BTreeMap<String, ValueOrigin> =
         overlay.named.iter().map(|(name, place)| (name.clone(), overlay.origin(*place))).collect();
     let config = Config::from_tables(overlay.tables).map_err(|KeyFault { key, mut reason }| {
         let origin = origins.get(&key).copied();
@@ -158,11 +158,11 @@ impl Overlay<'_> {
         Ok(())
     }
 
-    fn origin(&self, place: Place) -> Origin {
+    fn origin(&self, place: Place) -> ValueOrigin {
         let (layer, start) = place;
         let text = self.texts[layer].as_bytes();
         let line = 1 + text[..start.min(text.len())].iter().filter(|&&byte| byte == b'\n').count();
-        if layer == 0 { Origin::Line(line) } else { Origin::Setting }
+        if layer == 0 { ValueOrigin::Line(line) } else { ValueOrigin::Setting }
     }
 
     /// A value as messages show it: as the text has it, unless it may stand in several lines.
@@ -244,7 +244,7 @@ mod tests {
 
     fn check(text: &str, line: Option<usize>, reason: &str) {
         let fault = resolve(text, "", DEFAULT).expect_err(text);
-        assert_eq!(fault, Fault { origin: line.map(Origin::Line), reason: reason.to_owned() }, "{text}");
+        assert_eq!(fault, Fault { origin: line.map(ValueOrigin::Line), reason: reason.to_owned() }, "{text}");
     }
 
     #[test]

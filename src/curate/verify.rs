@@ -32,7 +32,7 @@ pub struct VerifyTask<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct VerifyReport {
     /// What was checked.
-    pub checked: Checked,
+    pub checked: VerifiedCounts,
     /// Games made again.
     pub games_remade: u64,
 }
@@ -41,7 +41,7 @@ pub struct VerifyReport {
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(untagged)]
 #[expect(missing_docs, reason = "the names say it")]
-pub enum Checked {
+pub enum VerifiedCounts {
     Positions { games: u64, positions: u64, replayed: u64 },
     Gate { games: u64, replayed: u64, verdict: Verdict },
     Mpc { games: u64, samples: u64, rows: u64 },
@@ -68,7 +68,7 @@ pub fn verify(task: VerifyTask<'_>, context: Context<'_>) -> Result<VerifyReport
             let (SampleProof { config, .. }, _) = prove(&dataset, task.fast, context)?;
             let (games, rows) = (dataset.manifest().done, dataset.manifest().rows(MPC_SAMPLES.name));
             let samples = games * u64::from(config.sampling().game_samples);
-            Ok(VerifyReport { checked: Checked::Mpc { games, samples, rows }, games_remade: 0 })
+            Ok(VerifyReport { checked: VerifiedCounts::Mpc { games, samples, rows }, games_remade: 0 })
         }
     }
 }

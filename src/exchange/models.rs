@@ -2,7 +2,7 @@
 
 use super::es_cube_eval::{MirrorCounts, import_es_cube_eval};
 use super::mpc_dat::import_mpc_dat;
-use crate::artifact::model::document::Origin;
+use crate::artifact::model::document::VersionOrigin;
 use crate::artifact::publish::read_bounded;
 use crate::artifact::{ArtifactError, ContentHash, LoadedModel, Model, ModelKind, ModelName, Registry};
 use serde_json::Value;
@@ -67,7 +67,7 @@ pub fn import_model(
         Some(made) => made.id,
         None => {
             let document = base.and_then(|base| base.document.as_ref());
-            let origin = Origin {
+            let origin = VersionOrigin {
                 kind: if base.is_some() { ModelKind::Model } else { ModelKind::Draft },
                 stage: "import".into(),
                 step,

@@ -81,7 +81,7 @@ pub trait Shards {
 pub(super) type Sink<'s, R> = dyn FnMut(&PartRange, R) -> Result<bool, StageError> + Send + 's;
 
 /// What a check makes again: one of `per`, between `min` and `max`.
-pub(super) struct Sampling {
+pub(super) struct CheckSampling {
     pub(super) unit: &'static str,
     pub(super) per: u64,
     pub(super) min: u64,
@@ -91,7 +91,7 @@ pub(super) struct Sampling {
 /// What a stage says of the parts of its dataset.
 pub(super) trait PartKind: Sync + Sized {
     const FACTS: &'static Facts;
-    const SAMPLING: Sampling;
+    const SAMPLING: CheckSampling;
 
     /// The rows of a part, or of a range of items in it.
     type Rows: Send;
@@ -338,7 +338,7 @@ impl<K: PartKind> Parts<'_, K> {
 
     /// What a check makes again.
     fn draw(&self, ranges: &[PartRange], seed: u64) -> Vec<PartRange> {
-        let Sampling { per, min, max, .. } = K::SAMPLING;
+        let CheckSampling { per, min, max, .. } = K::SAMPLING;
         let all = ranges.iter().map(|range| range.count).sum();
         let sample = ItemSample::new(seed, all, all.div_ceil(per).clamp(min, max));
         let single =

@@ -1,6 +1,6 @@
 //! The stages by name, and what a stage says of itself. Its folder owns these facts; [`stages`](super::stages) lists them.
 
-use crate::artifact::dataset::recipe::Origin;
+use crate::artifact::dataset::recipe::DatasetOrigin;
 use crate::artifact::{ContentHash, DatasetKind, LOCK_NAME, Step, Table};
 use serde::{Deserialize, Serialize};
 
@@ -62,8 +62,8 @@ impl Facts {
         seed: u64,
         generation: u32,
         models: &[(&str, ContentHash)],
-    ) -> Origin {
-        Origin {
+    ) -> DatasetOrigin {
+        DatasetOrigin {
             kind: self.kind().expect("it makes a dataset"),
             seed,
             generation,

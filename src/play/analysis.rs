@@ -1,7 +1,7 @@
 //! Values of many positions at once, and of the moves of many games, one thread for each; but fewer positions than threads are
 //! solved one after another, with all threads for each.
 
-use super::session::Session;
+use super::session::GameSession;
 use super::session::review::ReviewedMove;
 use super::teamwork::search_together;
 use crate::artifact::Model;
@@ -91,7 +91,7 @@ pub fn review(
     let moves: u64 = games.iter().map(|game| game.plies().len() as u64).sum();
     let review = || {
         let reviews = games.par_iter().map(|game| {
-            let mut session = Session::new(model, limits, context.stop);
+            let mut session = GameSession::new(model, limits, context.stop);
             session.set_game(game.clone());
             let moves = session.review()?;
             context.progress.advance(game.plies().len() as u64);

@@ -5,7 +5,7 @@ mod request;
 use super::clock::Clock;
 use super::lines::Lines;
 use super::picture::{board_picture, counts_text};
-use super::session::{SearchSettings, Session};
+use super::session::{GameSession, SearchSettings};
 use crate::artifact::Model;
 use crate::engine::board::notation::{move_text, parse_move};
 use crate::engine::{Forbidden, Game, Square};
@@ -16,10 +16,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// The text of an answer, empty if there is nothing to say; else why there is none.
-type Answer = Result<String, String>;
+type GtpAnswer = Result<String, String>;
 
 /// Answers a command, whose arguments are given.
-type Act = fn(&mut Engine<'_>, &[String]) -> Answer;
+type Act = fn(&mut Engine<'_>, &[String]) -> GtpAnswer;
 
 /// Every command, in the order of `list_commands`, with what answers it.
 const COMMANDS: [(&str, Act); 20] = [
@@ -71,7 +71,7 @@ pub fn serve(
     stop: &AtomicBool,
     output: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut engine = Engine::new(Session::new(model, settings, stop));
+    let mut engine = Engine::new(GameSession::new(model, settings, stop));
     let lines = Lines::read(input);
     while let Some(line) = lines.next(stop) {
         let Some(Request { id, command, arguments }) = Request::parse(&line.text) else { continue };
@@ -97,7 +97,7 @@ pub fn serve(
 
 /// The engine between two commands.
 struct Engine<'a> {
-    session: Session<'a>,
+    session: GameSession<'a>,
     /// How many plies there were before each command that played, so that `undo` takes back a forced pass with its move.
     turns: Vec<usize>,
     /// Of both colors when a game begins; `None` is unlimited.
@@ -106,18 +106,18 @@ struct Engine<'a> {
 }
 
 impl<'a> Engine<'a> {
-    fn new(session: Session<'a>) -> Self {
+    fn new(session: GameSession<'a>) -> Self {
         Self { session, turns: Vec::new(), full_clock: None, clocks: [None; 2] }
     }
 
-    fn clear_board(&mut self) -> Answer {
+    fn clear_board(&mut self) -> GtpAnswer {
         self.session.set_game(Game::default());
         self.turns.clear();
         self.clocks = [self.full_clock; 2];
         Ok(String::new())
     }
 
-    fn play(&mut self, black: bool, square: Option<Square>) -> Answer {
+    fn play(&mut self, black: bool, square: Option<Square>) -> GtpAnswer {
         let plies = self.session.game().plies().len();
         self.session.play_as(black, square).map_err(|error| match error {
             Forbidden::Turn => format!("illegal move: {error}"),
@@ -127,7 +127,7 @@ impl<'a> Engine<'a> {
         Ok(String::new())
     }
 
-    fn genmove(&mut self, black: bool) -> Answer {
+    fn genmove(&mut self, black: bool) -> GtpAnswer {
         let (begun, plies) = (Instant::now(), self.session.game().plies().len());
         let square = self.best_move(black)?;
         self.session.play(square).map_err(|error| error.to_string())?;
@@ -138,7 +138,7 @@ impl<'a> Engine<'a> {
     }
 
     /// As [`Self::genmove`], but nothing is played, and nothing charged to the clock.
-    fn reg_genmove(&mut self, black: bool) -> Answer {
+    fn reg_genmove(&mut self, black: bool) -> GtpAnswer {
         let plies = self.session.game().plies().len();
         let square = self.best_move(black)?;
         self.session.undo_to(plies);
@@ -158,7 +158,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Main time, then periods for a number of stones each; no stones in a period of some length are no limit.
-    fn set_time(&mut self, times: [f64; 3]) -> Answer {
+    fn set_time(&mut self, times: [f64; 3]) -> GtpAnswer {
         let [main, period, stones] = times;
         let is_limited = period == 0.0 || 0.0 < stones;
         let period = (0.0 < period).then(|| (duration(period), stones as u32));
@@ -167,7 +167,7 @@ impl<'a> Engine<'a> {
         Ok(String::new())
     }
 
-    fn set_time_left(&mut self, black: bool, times: [f64; 2]) -> Answer {
+    fn set_time_left(&mut self, black: bool, times: [f64; 2]) -> GtpAnswer {
         let [left, stones] = times;
         let moves = (0.0 < stones).then_some(stones as u32);
         let period = self.full_clock.and_then(|clock| clock.period);
@@ -175,19 +175,19 @@ impl<'a> Engine<'a> {
         Ok(String::new())
     }
 
-    fn undo(&mut self) -> Answer {
+    fn undo(&mut self) -> GtpAnswer {
         let plies = self.turns.pop().ok_or("cannot undo")?;
         self.session.undo_to(plies);
         Ok(String::new())
     }
 
-    fn show_board(&self) -> Answer {
+    fn show_board(&self) -> GtpAnswer {
         let game = self.session.game();
         Ok(format!("\n{}\n{}", strip_str(&board_picture(game, false)), counts_text(game)))
     }
 
     /// As Go writes it; empty squares count for the winner.
-    fn final_score(&self) -> Answer {
+    fn final_score(&self) -> GtpAnswer {
         let game = self.session.game();
         if !game.is_over() {
             return Err("cannot score: the game is not over".to_owned());
@@ -200,7 +200,7 @@ impl<'a> Engine<'a> {
     }
 
     /// One line per move: the move, its value in discs, how far it was searched, and what follows it if it is the only one.
-    fn hint(&mut self, count: usize) -> Answer {
+    fn hint(&mut self, count: usize) -> GtpAnswer {
         let hints = self.session.hints(count, self.session.limits()).map_err(|error| error.to_string())?;
         let depth = if hints.exact { "exact".to_owned() } else { format!("depth {}", hints.depth.0) };
         let mut text = String::new();
@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn moves_are_charged_to_clocks_that_begin_again_with_the_period_and_the_game() {
         let model = LoadedModel::builtin(Builtin::SquareWeights).model;
-        let mut engine = Engine::new(Session::new(&model, Limits::full_width(Depth(1)), &NEVER));
+        let mut engine = Engine::new(GameSession::new(&model, Limits::full_width(Depth(1)), &NEVER));
         engine.set_time([0.0, 1000.0, 2.0]).unwrap();
         let full = engine.clocks;
         engine.reg_genmove(true).unwrap();

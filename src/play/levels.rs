@@ -1,6 +1,6 @@
 //! How strong the engine plays against people: levels by name, each of which beats the one before it by 100 to 250 Elo.
 
-use super::session::Session;
+use super::session::GameSession;
 use crate::engine::{Depth, Limits, MpcLevel, SearchResult};
 use crate::random::{RandomStream, Stream, stream};
 use std::fmt;
@@ -78,8 +78,8 @@ impl Level {
     }
 
     /// The move that it plays in a game, with the value of that move. It depends on the position and the level alone if it is
-    /// a weak one, else as [`Session::search`].
-    pub fn choose(&self, session: &mut Session<'_>) -> SearchResult {
+    /// a weak one, else as [`GameSession::search`].
+    pub fn choose(&self, session: &mut GameSession<'_>) -> SearchResult {
         let limits = self.limits();
         let values = (0.0 < self.noise).then(|| {
             // What hints have found would change the values.
@@ -187,9 +187,9 @@ mod tests {
     fn a_weak_level_plays_the_same_whatever_was_asked_before() {
         let model = LoadedModel::builtin(Builtin::SquareWeights).model;
         let level = LEVELS.iter().rfind(|level| 0.0 < level.noise).unwrap();
-        let mut asked = Session::new(&model, level.limits(), &NEVER);
+        let mut asked = GameSession::new(&model, level.limits(), &NEVER);
         for _ in 0..12 {
-            let mut fresh = Session::new(&model, level.limits(), &NEVER);
+            let mut fresh = GameSession::new(&model, level.limits(), &NEVER);
             asked.search_within(Limits::full_width(level.depth + 2));
             for square in asked.game().moves() {
                 fresh.play(Some(square)).unwrap();
@@ -205,7 +205,7 @@ mod tests {
         let model = LoadedModel::builtin(Builtin::SquareWeights).model;
         let exact = Level { noise: 0.0, depth: Depth(2), ..LEVELS[10] };
         let low = Level { noise: 1e-6, aim: -1.0, ..exact };
-        let mut session = Session::new(&model, exact.limits(), &NEVER);
+        let mut session = GameSession::new(&model, exact.limits(), &NEVER);
         for _ in 0..20 {
             let (values, _) = session.move_values(exact.limits()).unwrap();
             let (best, worst) = (exact.choose(&mut session), low.choose(&mut session));
@@ -221,6 +221,6 @@ mod tests {
         let model = LoadedModel::builtin(Builtin::SquareWeights).model;
         let stop = AtomicBool::new(true);
         let deep = Level { depth: Depth(12), ..LEVELS[3] };
-        assert!(deep.choose(&mut Session::new(&model, deep.limits(), &stop)).stopped);
+        assert!(deep.choose(&mut GameSession::new(&model, deep.limits(), &stop)).stopped);
     }
 }

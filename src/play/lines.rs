@@ -21,7 +21,7 @@ pub(super) const BETWEEN_CHECKS: Duration = Duration::from_millis(20);
 
 /// A line without its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct InputLine {
     /// Bytes that are not UTF-8 are replaced.
     pub(super) text: String,
     /// Whether the line was too long, and this is only its beginning.
@@ -31,7 +31,7 @@ pub(super) struct Line {
 /// The lines of one session.
 #[derive(Debug)]
 pub struct Lines {
-    lines: Receiver<Line>,
+    lines: Receiver<InputLine>,
     typed: Option<Typed>,
 }
 
@@ -71,7 +71,7 @@ impl Lines {
                     read = editor.readline(&prompt);
                 }
                 let sent = match read {
-                    Ok(text) => sender.send(Line { text, is_cut: false }).is_ok(),
+                    Ok(text) => sender.send(InputLine { text, is_cut: false }).is_ok(),
                     // Where this fails, the end of the lines ends the session too.
                     Err(ReadlineError::Interrupted) => kill_process(getpid(), Signal::INT).is_ok(),
                     Err(_) => false,
@@ -90,14 +90,17 @@ impl Lines {
     }
 
     /// As [`Lines::read`]; each line is shown to `arrive` before it waits for its turn.
-    pub(super) fn read_with(input: impl BufRead + Send + 'static, arrive: impl Fn(&Line) + Send + 'static) -> Self {
+    pub(super) fn read_with(
+        input: impl BufRead + Send + 'static,
+        arrive: impl Fn(&InputLine) + Send + 'static,
+    ) -> Self {
         let (sender, lines) = bounded(WAITING_LINES);
         std::thread::spawn(move || forward(input, &sender, &arrive));
         Self { lines, typed: None }
     }
 
     /// As [`Lines::next`], after a prompt if a person types.
-    pub(super) fn ask(&self, prompt: &str, stop: &AtomicBool) -> Option<Line> {
+    pub(super) fn ask(&self, prompt: &str, stop: &AtomicBool) -> Option<InputLine> {
         if let Some(typed) = &self.typed {
             typed.prompts.send(prompt.to_owned()).ok()?;
         }
@@ -105,7 +108,7 @@ impl Lines {
     }
 
     /// The next line; `None` after the last one, or when the program is to stop.
-    pub(super) fn next(&self, stop: &AtomicBool) -> Option<Line> {
+    pub(super) fn next(&self, stop: &AtomicBool) -> Option<InputLine> {
         while !stop.load(Ordering::Relaxed) {
             match self.lines.recv_timeout(BETWEEN_CHECKS) {
                 Ok(line) => return Some(line),
@@ -117,7 +120,7 @@ impl Lines {
     }
 }
 
-fn forward(mut input: impl BufRead, sender: &Sender<Line>, arrive: &impl Fn(&Line)) {
+fn forward(mut input: impl BufRead, sender: &Sender<InputLine>, arrive: &impl Fn(&InputLine)) {
     let mut is_rest = false;
     loop {
         let mut bytes = Vec::new();
@@ -130,7 +133,7 @@ fn forward(mut input: impl BufRead, sender: &Sender<Line>, arrive: &impl Fn(&Lin
             continue;
         }
         let text = String::from_utf8_lossy(bytes.strip_suffix(b"\n").unwrap_or(&bytes)).into_owned();
-        let line = Line { text, is_cut };
+        let line = InputLine { text, is_cut };
         arrive(&line);
         // A session that is over takes no more lines.
         if sender.send(line).is_err() {
@@ -152,8 +155,8 @@ mod tests {
         let exact = "y".repeat(LINE_SIZE_MAX as usize - 1);
         let text = format!("go\n{long}\n{exact}\nmove \u{e9}\nquit");
         let lines = Lines::read(Cursor::new(text.into_bytes()));
-        let lines: Vec<Line> = std::iter::from_fn(|| lines.next(&NEVER)).collect();
-        let line = |text: &str, is_cut| Line { text: text.to_owned(), is_cut };
+        let lines: Vec<InputLine> = std::iter::from_fn(|| lines.next(&NEVER)).collect();
+        let line = |text: &str, is_cut| InputLine { text: text.to_owned(), is_cut };
         let cut = line(&long[..LINE_SIZE_MAX as usize], true);
         let whole = ["move \u{e9}", "quit"].map(|text| line(text, false));
         assert!(lines[1] == cut && lines[2] == line(&exact, false));

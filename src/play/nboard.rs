@@ -4,7 +4,7 @@ mod commands;
 
 use super::lines::BETWEEN_CHECKS;
 use super::session::hints::Hint;
-use super::session::{SearchSettings, Session};
+use super::session::{GameSession, SearchSettings};
 use crate::artifact::Model;
 use crate::engine::board::notation::{move_text, parse_move};
 use crate::engine::{ColoredPosition, Depth, Limits, Score, Square};
@@ -29,7 +29,7 @@ pub fn serve(
 ) -> io::Result<()> {
     let (lines, pings) = read_commands(input);
     let pings = &*pings;
-    let mut engine = Engine { session: Session::new(model, settings, &pings.stop), version: 2, pings, output };
+    let mut engine = Engine { session: GameSession::new(model, settings, &pings.stop), version: 2, pings, output };
     let pass_on = |ended: Receiver<()>| {
         while ended.recv_timeout(BETWEEN_CHECKS) == Err(RecvTimeoutError::Timeout) {
             if stop.load(Ordering::Relaxed) {
@@ -49,7 +49,7 @@ pub fn serve(
 
 /// The engine between two commands.
 struct Engine<'a> {
-    session: Session<'a>,
+    session: GameSession<'a>,
     /// Of the protocol.
     version: u32,
     pings: &'a Pings,

@@ -65,7 +65,7 @@ impl From<Limits> for SearchSettings {
 /// help later ones. A game that does not continue the one before begins with an empty table, and a search that was stopped
 /// leaves an empty one, because how far it came depends on the time. With several threads or a time limit moves are not
 /// repeatable.
-pub struct Session<'m> {
+pub struct GameSession<'m> {
     team: Team<'m>,
     settings: SearchSettings,
     game: Game,
@@ -75,7 +75,7 @@ pub struct Session<'m> {
     lateness: Duration,
 }
 
-impl<'m> Session<'m> {
+impl<'m> GameSession<'m> {
     /// A game before its first move. Searches keep to the settings, and end soon after `stop` is raised.
     pub fn new(model: &'m Model, settings: impl Into<SearchSettings>, stop: &'m AtomicBool) -> Self {
         let settings = settings.into();
@@ -158,7 +158,7 @@ impl<'m> Session<'m> {
         self.search_on(None)
     }
 
-    /// As [`Session::search`], in no more time than the clock of the side to move allows, if it has one.
+    /// As [`GameSession::search`], in no more time than the clock of the side to move allows, if it has one.
     pub fn search_on(&mut self, clock: Option<Clock>) -> SearchResult {
         let begun = Instant::now();
         let empties = self.game.latest().position.empties();
@@ -195,7 +195,7 @@ impl<'m> Session<'m> {
         result
     }
 
-    /// As [`Session::search`], within other limits.
+    /// As [`GameSession::search`], within other limits.
     pub fn search_within(&mut self, limits: Limits) -> SearchResult {
         self.search_position(self.game.latest().position, limits)
     }
@@ -240,7 +240,7 @@ mod tests {
 
     const LIMITS: Limits = Limits { exact_empties: 8, ..Limits::full_width(Depth(3)) };
 
-    fn play(session: &mut Session<'_>, moves: &str) {
+    fn play(session: &mut GameSession<'_>, moves: &str) {
         let mut game = session.game().clone();
         game.play_transcript(moves).unwrap();
         session.set_game(game);
@@ -249,11 +249,11 @@ mod tests {
     #[test]
     fn a_search_depends_on_its_own_game_alone() {
         let model = model();
-        let mut fresh = Session::new(&model, LIMITS, &NEVER);
+        let mut fresh = GameSession::new(&model, LIMITS, &NEVER);
         play(&mut fresh, "f5d6c3");
         let expected = fresh.search();
         // Another game, or a move that was taken back, leaves nothing in the table.
-        let mut used = Session::new(&model, LIMITS, &NEVER);
+        let mut used = GameSession::new(&model, LIMITS, &NEVER);
         play(&mut used, "d3c5");
         used.search();
         used.set_game(fresh.game().clone());
@@ -270,14 +270,14 @@ mod tests {
     #[test]
     fn a_stopped_search_leaves_no_trace() {
         let (model, stop) = (model(), AtomicBool::new(true));
-        let mut stopped = Session::new(&model, LIMITS, &stop);
+        let mut stopped = GameSession::new(&model, LIMITS, &stop);
         play(&mut stopped, "f5d6");
         assert_eq!(stopped.move_values(LIMITS), Err(Stopped));
         assert_eq!(stopped.review(), Err(Stopped));
         let result = stopped.search();
         assert!(result.stopped && result.best_move.is_some());
         stop.store(false, Ordering::Relaxed);
-        let mut fresh = Session::new(&model, LIMITS, &NEVER);
+        let mut fresh = GameSession::new(&model, LIMITS, &NEVER);
         play(&mut fresh, "f5d6");
         assert_eq!(stopped.search(), fresh.search());
     }
@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn limits_can_be_changed() {
         let model = model();
-        let mut session = Session::new(&model, LIMITS, &NEVER);
+        let mut session = GameSession::new(&model, LIMITS, &NEVER);
         session.change_limits(|limits| limits.depth = Depth(2));
         assert_eq!((session.search().depth, session.limits().depth), (Depth(2), Depth(2)));
         let (values, _) = session.move_values(session.limits()).unwrap();
@@ -304,7 +304,7 @@ mod tests {
     #[test]
     fn another_depth_leaves_exact_searches_to_the_time() {
         let model = model();
-        let mut session = Session::new(&model, TIMED, &NEVER);
+        let mut session = GameSession::new(&model, TIMED, &NEVER);
         let text = "*OOOOO---OO-*O--O*******O*O**O*-OOO*O*--OO*O*OO--*O*O*--*******- X;".replace('*', "X");
         session.set_game(parse_game(&text).unwrap().unwrap());
         session.change_limits(|limits| limits.depth = Depth(1));
@@ -314,7 +314,7 @@ mod tests {
     #[test]
     fn a_forced_pass_takes_no_time() {
         let model = model();
-        let mut session = Session::new(&model, TIMED, &NEVER);
+        let mut session = GameSession::new(&model, TIMED, &NEVER);
         play(&mut session, "d3c3e6d2d1e1b2c1");
         let result = session.search();
         assert_eq!((result.best_move, result.depth, result.stopped), (None, Depth(1), false));

@@ -3,7 +3,7 @@
 use super::levels::{Level, levels_text};
 use super::lines::{LINE_SIZE_MAX, Lines};
 use super::picture::{board_picture, counts_text};
-use super::session::Session;
+use super::session::GameSession;
 use super::session::review::{REVIEW_LIMITS, ReviewedMove};
 use crate::artifact::line::visible;
 use crate::artifact::output::first_bytes;
@@ -27,10 +27,10 @@ const GAME_FILE: FileKind = FileKind {
 };
 
 /// The reply to a command, or why it failed.
-type Answer = Result<String, String>;
+type TerminalAnswer = Result<String, String>;
 
 /// Executes a command, given the text after its name.
-type Act = fn(&mut Terminal<'_>, &str) -> Answer;
+type Act = fn(&mut Terminal<'_>, &str) -> TerminalAnswer;
 
 /// Every command: its name, the text that it takes, its line in the help, and its function.
 const COMMANDS: [(&str, &str, &str, Act); 18] = [
@@ -76,7 +76,7 @@ fn help_text() -> String {
 
 /// Plays until the lines end, one of them is `quit`, or `stop` is raised. A person who types is shown the side to move before each line.
 pub fn play(model: &Model, level: Level, lines: &Lines, stop: &AtomicBool, output: &mut dyn Write) -> io::Result<()> {
-    let session = Session::new(model, level.advice(), stop);
+    let session = GameSession::new(model, level.advice(), stop);
     let mut terminal =
         Terminal { model, stop, session, level, persons: [false, true], has_quit: false, output, written: Ok(()) };
     terminal.say("You play black (X).\nType help for all commands.");
@@ -102,7 +102,7 @@ pub fn play(model: &Model, level: Level, lines: &Lines, stop: &AtomicBool, outpu
 struct Terminal<'a> {
     model: &'a Model,
     stop: &'a AtomicBool,
-    session: Session<'a>,
+    session: GameSession<'a>,
     level: Level,
     /// Which colors a person plays; the engine plays the others.
     persons: [bool; 2], // [white, black]
@@ -120,7 +120,7 @@ impl Terminal<'_> {
     }
 
     /// Executes a line that is not blank.
-    fn obey(&mut self, line: &str) -> Answer {
+    fn obey(&mut self, line: &str) -> TerminalAnswer {
         let (word, text) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
         let (word, text) = (word.to_ascii_lowercase(), text.trim());
         let name = SHORT_FORMS.iter().find(|(short, _)| *short == word).map_or(word.as_str(), |(_, name)| name);
@@ -136,23 +136,23 @@ impl Terminal<'_> {
         }
     }
 
-    fn quit(&mut self) -> Answer {
+    fn quit(&mut self) -> TerminalAnswer {
         self.has_quit = true;
         Ok(String::new())
     }
 
-    fn setup(&mut self, text: &str) -> Answer {
+    fn setup(&mut self, text: &str) -> TerminalAnswer {
         let game = parse_game(text).map_err(|error| error.to_string())?;
         Ok(self.set_game(game.ok_or("it holds no moves and no position")?))
     }
 
-    fn go(&mut self) -> Answer {
+    fn go(&mut self) -> TerminalAnswer {
         self.check_not_over()?;
         self.engine_move();
         Ok(self.turn())
     }
 
-    fn set_persons(&mut self, persons: [bool; 2]) -> Answer {
+    fn set_persons(&mut self, persons: [bool; 2]) -> TerminalAnswer {
         self.persons = persons;
         Ok(self.turn())
     }
@@ -204,7 +204,7 @@ impl Terminal<'_> {
         if is_over { Err("the game is over: try undo, review, save or new".to_owned()) } else { Ok(()) }
     }
 
-    fn play(&mut self, square: Option<Square>) -> Answer {
+    fn play(&mut self, square: Option<Square>) -> TerminalAnswer {
         self.check_not_over()?;
         if let Err(forbidden) = self.session.play(square) {
             let legal = Squares(self.session.game().latest().position.legal_moves());
@@ -215,7 +215,7 @@ impl Terminal<'_> {
     }
 
     /// The best move, its value and the principal variation.
-    fn hint(&mut self) -> Answer {
+    fn hint(&mut self) -> TerminalAnswer {
         if self.session.game().is_over() {
             return Ok(format!("no move is left: {}", result_text(self.session.game())));
         }
@@ -228,7 +228,7 @@ impl Terminal<'_> {
         Ok(lines.collect::<Vec<_>>().join("\n"))
     }
 
-    fn values(&mut self) -> Answer {
+    fn values(&mut self) -> TerminalAnswer {
         self.check_not_over()?;
         let values = self.session.move_values(self.session.limits());
         let (values, _) = values.map_err(|stopped| stopped.to_string())?;
@@ -239,7 +239,7 @@ impl Terminal<'_> {
     }
 
     /// Takes back plies up to and including the last one that a person chose.
-    fn undo(&mut self) -> Answer {
+    fn undo(&mut self) -> TerminalAnswer {
         let game = self.session.game();
         let by_person =
             |ply: &usize| game.plies()[*ply].is_some() && self.is_person(game.positions()[*ply].black_to_move);
@@ -250,7 +250,7 @@ impl Terminal<'_> {
     }
 
     /// Plays again up to the next turn of a person.
-    fn redo(&mut self) -> Answer {
+    fn redo(&mut self) -> TerminalAnswer {
         self.session.redo().ok_or("there is no move to play again")?;
         let is_turn_of_person = |terminal: &Self| {
             let game = terminal.session.game();
@@ -261,7 +261,7 @@ impl Terminal<'_> {
     }
 
     /// Changes the level, or shows all of them if the text is empty.
-    fn set_level(&mut self, text: &str) -> Answer {
+    fn set_level(&mut self, text: &str) -> TerminalAnswer {
         let all = if text.is_empty() { format!("{}\n", levels_text()) } else { String::new() };
         if !text.is_empty() {
             self.level = text.parse()?;
@@ -277,8 +277,8 @@ impl Terminal<'_> {
         self.turn()
     }
 
-    fn review(&mut self) -> Answer {
-        let mut session = Session::new(self.model, REVIEW_LIMITS, self.stop);
+    fn review(&mut self) -> TerminalAnswer {
+        let mut session = GameSession::new(self.model, REVIEW_LIMITS, self.stop);
         session.set_game(self.session.game().clone());
         let reviewed = session.review().map_err(|stopped| stopped.to_string())?;
         let Limits { depth, exact_empties, .. } = REVIEW_LIMITS;
@@ -293,7 +293,7 @@ impl Terminal<'_> {
         Ok(text)
     }
 
-    fn save(&mut self, path: &Path, overwrite: bool) -> Answer {
+    fn save(&mut self, path: &Path, overwrite: bool) -> TerminalAnswer {
         let text = game_text(self.session.game());
         if text.is_empty() {
             return Err("no move has been played yet".to_owned());
@@ -304,7 +304,7 @@ impl Terminal<'_> {
         Ok(format!("saved to {}", path.display()))
     }
 
-    fn load(&mut self, path: &Path) -> Answer {
+    fn load(&mut self, path: &Path) -> TerminalAnswer {
         let bytes = read_bounded(path, LINE_SIZE_MAX).map_err(|error| in_one_line(&error))?;
         let game = first_game(&bytes).and_then(|game| game.ok_or_else(|| "it holds no game".to_owned()));
         Ok(self.set_game(game.map_err(|reason| format!("cannot read {}: {reason}", path.display()))?))
@@ -364,7 +364,7 @@ mod tests {
     fn said(line: &str) -> String {
         let model = LoadedModel::builtin(Builtin::SquareWeights).model;
         let level = LEVELS[0];
-        let (session, output) = (Session::new(&model, level.advice(), &NEVER), &mut Vec::new());
+        let (session, output) = (GameSession::new(&model, level.advice(), &NEVER), &mut Vec::new());
         let persons = [true, true];
         let mut terminal =
             Terminal { model: &model, stop: &NEVER, session, level, persons, has_quit: false, output, written: Ok(()) };

@@ -61,7 +61,7 @@ pub(super) struct GatePath {
 
 /// Everything that a report shows.
 #[derive(Debug)]
-pub(super) struct Facts {
+pub(super) struct ReportFacts {
     pub(super) run: String,
     pub(super) last_call: Option<LastCall>,
     /// The last generation that the config asks for.
@@ -80,7 +80,7 @@ pub(super) struct Facts {
     pub(super) efficiency: Option<RunEfficiency>,
 }
 
-impl Facts {
+impl ReportFacts {
     pub(super) fn read(config: &LoadedConfig, registry: &Registry, datasets: &Path) -> Result<Self, StageError> {
         let lineage = Lineage::read(config, registry, datasets)?;
         let champion = lineage.champions.champion().map(|promotion| promotion.id);

@@ -1,7 +1,7 @@
 //! A picture with its title, what it shows in a sentence, and where its numbers are.
 
 use super::chart::{Axis, Chart, Mark, NARROW, WIDE};
-use super::facts::Facts;
+use super::facts::ReportFacts;
 use super::invocation::Invocation;
 use super::markup::Markup;
 use crate::artifact::VersionId;
@@ -22,7 +22,7 @@ pub(super) struct Figure {
 #[derive(Debug)]
 pub(super) struct Sheet<'a> {
     pub(super) markup: &'a mut Markup,
-    pub(super) facts: &'a Facts,
+    pub(super) facts: &'a ReportFacts,
     pub(super) invocation: &'a Invocation,
 }
 

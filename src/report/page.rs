@@ -1,6 +1,6 @@
 //! The page around the pictures: its head, the figures that matter most, and the sections.
 
-use super::facts::Facts;
+use super::facts::ReportFacts;
 use super::figure::{Sheet, references};
 use super::invocation::Invocation;
 use super::markup::Markup;
@@ -24,7 +24,7 @@ const SECTIONS: [Section; 7] = [
 ];
 
 /// The whole page.
-pub(super) fn page(facts: &Facts, invocation: &Invocation) -> String {
+pub(super) fn page(facts: &ReportFacts, invocation: &Invocation) -> String {
     let mut markup = Markup::default();
     markup.constant(HEAD);
     markup.element("html", &[("lang", "en")], |markup| {
@@ -47,7 +47,7 @@ pub(super) fn page(facts: &Facts, invocation: &Invocation) -> String {
     markup.finish()
 }
 
-fn head(markup: &mut Markup, facts: &Facts) {
+fn head(markup: &mut Markup, facts: &ReportFacts) {
     markup.constant("<meta charset=\"utf-8\">");
     markup.constant("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
     markup.constant("<meta name=\"color-scheme\" content=\"light dark\">");
@@ -58,7 +58,7 @@ fn head(markup: &mut Markup, facts: &Facts) {
     markup.constant(concat!("<style>", include_str!("style.css"), "</style>"));
 }
 
-fn header(markup: &mut Markup, facts: &Facts) {
+fn header(markup: &mut Markup, facts: &ReportFacts) {
     markup.constant(concat!("<p class=\"brand\">", include_str!("mark.svg"), "renma</p>"));
     markup.leaf("h1", &[], &facts.run);
     markup.element("p", &[("class", "state")], |markup| {
@@ -89,7 +89,7 @@ fn header(markup: &mut Markup, facts: &Facts) {
 }
 
 /// The figures that matter most: name, value, note.
-fn tiles(facts: &Facts) -> Vec<(&'static str, String, String)> {
+fn tiles(facts: &ReportFacts) -> Vec<(&'static str, String, String)> {
     let mut tiles = Vec::new();
     let champion = facts.champion.map_or_else(|| "none yet".to_owned(), |id| id.to_string());
     let made = facts.champion_line().map(|line| format!("made by generation {}", line.generation));
@@ -114,7 +114,7 @@ fn tiles(facts: &Facts) -> Vec<(&'static str, String, String)> {
     tiles
 }
 
-fn footer(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
+fn footer(markup: &mut Markup, facts: &ReportFacts, invocation: &Invocation) {
     let (made, all) =
         (invocation.run_command(&facts.run, "report"), invocation.run_command(&facts.run, "status --json"));
     let note = "Errors are in discs; Elo comes from a joint fit to all gates. Hover over a mark for its numbers.";

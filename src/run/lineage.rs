@@ -29,7 +29,7 @@ const NAME: &str = "lineage.json";
 /// A model as given to a stage: a version id of the registry, or the name in `run.start`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Player {
+pub struct GenerationPlayer {
     /// The name under which the stages find it.
     pub name: ModelRef,
     /// The hash of its content.
@@ -43,7 +43,7 @@ pub struct GenerationEntry {
     /// Its number.
     pub generation: u32,
     /// The model that plays it, and the one that its candidate challenges.
-    pub player: Player,
+    pub player: GenerationPlayer,
 }
 
 /// The content of `lineage.json`.
@@ -103,7 +103,7 @@ impl LineageFile {
     }
 
     /// The player of a generation that has begun.
-    pub fn player_of(&self, generation: u32) -> Option<&Player> {
+    pub fn player_of(&self, generation: u32) -> Option<&GenerationPlayer> {
         let index = self.generations.binary_search_by_key(&generation, |entry| entry.generation).ok()?;
         Some(&self.generations[index].player)
     }
@@ -225,16 +225,16 @@ impl<'a> Lineage<'a> {
     /// # Errors
     ///
     /// A start that cannot be loaded.
-    pub fn player(&self, generation: u32) -> Result<Player, ArtifactError> {
+    pub fn player(&self, generation: u32) -> Result<GenerationPlayer, ArtifactError> {
         if let Some(player) = self.file.player_of(generation).filter(|_| self.keeps_record()) {
             return Ok(player.clone());
         }
         if let Some(champion) = self.champions.champion() {
-            return Ok(Player { name: ModelRef::Version(champion.id), content: champion.content });
+            return Ok(GenerationPlayer { name: ModelRef::Version(champion.id), content: champion.content });
         }
         let name = &self.config.config.run.start;
         let content = name.find(self.registry.folder())?.content;
-        Ok(Player { name: name.clone(), content })
+        Ok(GenerationPlayer { name: name.clone(), content })
     }
 
     /// Whether the record is binding: before a generation is finished, a different config starts the run over.

@@ -1,7 +1,7 @@
 //! What the next generation of a run needs: its number, its config, who plays it, and the datasets it trains on.
 
 use super::folders::{DatasetFolder, GENERATIONS_MAX, generation_folder};
-use super::lineage::{Change, GenerationEntry, Lineage, Player};
+use super::lineage::{Change, GenerationEntry, GenerationPlayer, Lineage};
 use super::loss::Loss;
 use super::requests::Requests;
 use super::standings::standings;
@@ -225,13 +225,13 @@ impl Lineage<'_> {
             return Ok(None);
         }
         let standings = standings(&self.gates, self.datasets, &self.versions)?;
-        let elo = |player: &Player| {
+        let elo = |player: &GenerationPlayer| {
             let standing = standings.iter().find(|standing| standing.content == player.content);
             standing.map(|standing| standing.rating.elo)
         };
         let champion = self.player(finished + 1)?;
         let Some(best) = elo(&champion) else { return Ok(None) };
-        let is_near = |player: &&Player| elo(player).is_some_and(|elo| best - elo <= DRIFT_ELO_MAX);
+        let is_near = |player: &&GenerationPlayer| elo(player).is_some_and(|elo| best - elo <= DRIFT_ELO_MAX);
         // gc may have removed a version whose promotion was taken back.
         let near = self.file.generations.iter().map(|entry| &entry.player).filter(is_near);
         for oldest in near.take_while(|player| player.content != champion.content) {

@@ -4,7 +4,7 @@ use crate::artifact::Model;
 use crate::engine::{ColoredPosition, Depth, Game, Limits, MoveValue, Square, Squares};
 use crate::exchange::game_text::{game_text, parse_game};
 use crate::play::levels::Level;
-use crate::play::session::Session;
+use crate::play::session::GameSession;
 use crate::play::session::review::REVIEW_LIMITS;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -154,8 +154,8 @@ impl CheckedRequest {
         line.iter().map(step).collect()
     }
 
-    fn session<'m>(&self, limits: Limits, model: &'m Model, stop: &'m AtomicBool) -> Session<'m> {
-        let mut session = Session::new(model, limits, stop);
+    fn session<'m>(&self, limits: Limits, model: &'m Model, stop: &'m AtomicBool) -> GameSession<'m> {
+        let mut session = GameSession::new(model, limits, stop);
         session.set_game(self.game.clone());
         session
     }

@@ -2,7 +2,7 @@
 
 use crate::support::workspace::{self, ONE_PLY, Workspace, all_paths, files};
 use renma::artifact::model::archive::Archive;
-use renma::artifact::model::document::Origin;
+use renma::artifact::model::document::VersionOrigin;
 use renma::artifact::model::features_file::parse_features;
 use renma::artifact::seal::seal;
 use renma::artifact::{ArtifactError, ContentHash, LoadedModel, Model, ModelDocument, ModelKind, ModelRef, Registry};
@@ -31,7 +31,7 @@ fn packed_draft(keys: &str) -> Vec<u8> {
     let vectors = (0..set.component_count()).map(|place| 30 - 12 * place as i8).collect();
     let visits = vec![7; weights.len()];
     let model = Model::draft(Evaluation::with_vectors(set, weights, vectors).unwrap(), visits);
-    let origin = Origin {
+    let origin = VersionOrigin {
         kind: ModelKind::Draft,
         stage: "train".into(),
         step: ContentHash::of(b"step"),

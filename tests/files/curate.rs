@@ -342,10 +342,10 @@ fn games_of_a_gate_that_were_never_played_are_named() {
 type VerdictChange = fn(&mut VerdictFile);
 
 /// The match that the other side would have played.
-fn turned(score: &verdict::Score) -> verdict::Score {
+fn turned(score: &verdict::MatchScore) -> verdict::MatchScore {
     let mut pairs = score.pairs;
     pairs.reverse();
-    verdict::Score::new([score.losses, score.draws, score.wins], pairs, -score.discs_mean, score.interval)
+    verdict::MatchScore::new([score.losses, score.draws, score.wins], pairs, -score.discs_mean, score.interval)
 }
 
 #[test]

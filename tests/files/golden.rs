@@ -5,7 +5,7 @@ use arrow::array::{ArrayRef, Int64Array};
 use arrow::compute::cast;
 use renma::artifact::dataset::games::IMPORTED_GAMES;
 use renma::artifact::dataset::positions::IMPORTED_POSITIONS;
-use renma::artifact::model::document::Origin;
+use renma::artifact::model::document::VersionOrigin;
 use renma::artifact::model::features_file::parse_features;
 use renma::artifact::{
     ContentHash, Footer, GAMES, GATE_GAMES, LoadedModel, MPC_SAMPLES, Model, ModelKind, POSITIONS, Registry, Table,
@@ -85,7 +85,7 @@ fn files_have_the_bytes_on_record() {
         let entry = table.write(&folder.path().join(name), &table.batch(columns(table)), &footer).unwrap();
         found += &format!("{name}: {} {}\n", entry.content, entry.hash);
     }
-    let origin = Origin {
+    let origin = VersionOrigin {
         kind: ModelKind::Model,
         stage: "fit-mpc".into(),
         step: ContentHash::of(b"step"),

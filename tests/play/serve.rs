@@ -3,7 +3,7 @@
 use renma::artifact::{Builtin, LoadedModel};
 use renma::engine::Game;
 use renma::play::levels::{LEVELS, Level};
-use renma::play::session::Session;
+use renma::play::session::GameSession;
 use renma::play::session::review::REVIEW_LIMITS;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -287,7 +287,7 @@ fn a_game_is_played_to_its_end_by_the_rules() {
     assert_eq!(reviewed.len(), moves.len() / 2);
     // It is the review of every other command, whatever the level.
     let (model, stop) = (LoadedModel::builtin(Builtin::SquareWeights).model, AtomicBool::new(false));
-    let mut session = Session::new(&model, REVIEW_LIMITS, &stop);
+    let mut session = GameSession::new(&model, REVIEW_LIMITS, &stop);
     session.set_game(game);
     assert_eq!((&review["depth"], &review["exact_empties"]), (&json!(8), &json!(14)));
     for (found, expected) in reviewed.iter().zip(session.review().unwrap()) {

@@ -5,7 +5,7 @@ use super::tables::TABLE_NAMES;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::lock::LOCK_NAME;
 use crate::artifact::publish::temporary::TEMPORARY_PREFIX;
-use crate::artifact::publish::{Entry, entries_in};
+use crate::artifact::publish::{FolderEntry, entries_in};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -15,15 +15,16 @@ const FILES: [&str; 3] = ["manifest.json", "verdict.json", LOCK_NAME];
 /// The first entry of a dataset folder, by name, that no stage wrote; `None` if there is none, or the folder does not exist.
 pub fn first_foreign(folder: &Path) -> Result<Option<PathBuf>, ArtifactError> {
     let is_temporary = |name: &OsStr| name.as_encoded_bytes().starts_with(TEMPORARY_PREFIX.as_bytes());
-    for Entry { path, name, file_type } in entries_in(folder)? {
+    for FolderEntry { path, name, file_type } in entries_in(folder)? {
         if is_temporary(&name) || file_type.is_file() && FILES.iter().any(|file| name == *file) {
             continue;
         }
         if !file_type.is_dir() || TABLE_NAMES.iter().all(|table| name != *table) {
             return Ok(Some(path));
         }
-        let is_own =
-            |part: &Entry| part.file_type.is_file() && (part_index(&part.name).is_some() || is_temporary(&part.name));
+        let is_own = |part: &FolderEntry| {
+            part.file_type.is_file() && (part_index(&part.name).is_some() || is_temporary(&part.name))
+        };
         if let Some(foreign) = entries_in(&path)?.into_iter().find(|part| !is_own(part)) {
             return Ok(Some(foreign.path));
         }

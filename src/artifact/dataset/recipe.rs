@@ -24,12 +24,12 @@ pub struct Recipe {
     /// Name and value of everything that determines the rows.
     pub settings: Settings,
     /// What a manifest says of where the rows come from.
-    pub origin: Origin,
+    pub origin: DatasetOrigin,
 }
 
 /// What a manifest says of where a dataset's rows come from.
 #[derive(Clone, Debug)]
-pub struct Origin {
+pub struct DatasetOrigin {
     /// What the dataset holds.
     pub kind: DatasetKind,
     /// The run's seed.
@@ -50,7 +50,7 @@ pub type FoundPart = (Part, Vec<(Footer, RecordBatch)>);
 
 impl Recipe {
     /// The recipe with these settings.
-    pub fn new(settings: Settings, origin: Origin) -> Self {
+    pub fn new(settings: Settings, origin: DatasetOrigin) -> Self {
         Self { hash: settings_hash("recipe", &settings), settings, origin }
     }
 
@@ -167,7 +167,7 @@ impl Recipe {
 
     /// The manifest of a dataset with these parts, for which `asked` items were asked.
     pub fn manifest(&self, asked: u64, parts: Vec<Part>) -> Manifest {
-        let Origin { kind, seed, generation, models, config, .. } = self.origin.clone();
+        let DatasetOrigin { kind, seed, generation, models, config, .. } = self.origin.clone();
         Manifest { seed, generation, models, config, ..Manifest::new(kind, self.hash, asked, parts) }
     }
 

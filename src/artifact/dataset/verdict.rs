@@ -37,7 +37,7 @@ pub struct VerdictFile {
     /// Pairs of games that it played.
     pub pairs_done: u64,
     /// The match, from the candidate's side.
-    pub score: Score,
+    pub score: MatchScore,
     /// The sequential test; `None` in mode `games`.
     pub test: Option<SequentialTest>,
     /// How its openings were found.
@@ -51,7 +51,7 @@ pub struct VerdictFile {
 /// A match from the candidate's side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Score {
+pub struct MatchScore {
     /// Games won.
     pub wins: u64,
     /// Games drawn.
@@ -76,7 +76,7 @@ pub struct Score {
     pub nelo: f64,
 }
 
-impl Score {
+impl MatchScore {
     /// What follows from the counts of a match, its games won, drawn and lost; the interval reaches `interval` standard errors of the pair mean each way.
     pub fn new(games: [u64; 3], pairs: PairCounts, discs_mean: f64, interval: f64) -> Self {
         let [wins, draws, losses] = games;

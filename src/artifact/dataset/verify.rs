@@ -6,7 +6,7 @@ use super::manifest::{DatasetKind, part_index};
 use super::positions::{POSITIONS, PositionRow, contradiction};
 use super::tables::TABLE_NAMES;
 use crate::artifact::error::ArtifactError;
-use crate::artifact::publish::{Entry, entries_in};
+use crate::artifact::publish::{FolderEntry, entries_in};
 use crate::engine::{Black, ColoredPosition, Game, Ply, Turn, White};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -166,7 +166,7 @@ fn text(number: Option<impl ToString>) -> String {
 pub fn strangers(dataset: &Dataset) -> Result<Vec<PathBuf>, ArtifactError> {
     let mut strangers = Vec::new();
     for table in TABLE_NAMES {
-        for Entry { path, name, .. } in entries_in(&dataset.folder().join(table))? {
+        for FolderEntry { path, name, .. } in entries_in(&dataset.folder().join(table))? {
             let part = part_index(&name).and_then(|index| dataset.manifest().parts.get(index));
             let is_listed = part.is_some_and(|part| part.files.contains_key(table));
             if !is_listed && !name.as_encoded_bytes().starts_with(b".") {

@@ -78,7 +78,7 @@ pub struct ModelFile {
 
 /// Where a version came from: everything except its number and its files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Origin {
+pub struct VersionOrigin {
     /// Draft or model.
     pub kind: ModelKind,
     /// The stage that made it: `train`, `fit-mpc` or `import`.
@@ -107,7 +107,7 @@ pub struct ModelDocument {
     pub id: VersionId,
     /// Where it came from.
     #[serde(flatten)]
-    pub origin: Origin,
+    pub origin: VersionOrigin,
     /// The hash of patterns, weights and MPC statistics.
     pub content: ContentHash,
     /// The hash of patterns, weights and vectors.
@@ -142,7 +142,7 @@ impl ModelDocument {
     }
 }
 
-impl Origin {
+impl VersionOrigin {
     /// The settings that the version was made with.
     pub fn settings(&self) -> Settings {
         let mut settings = table_settings(&self.stage.replace('-', "_"), &self.config);

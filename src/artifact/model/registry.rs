@@ -2,7 +2,7 @@
 
 use super::archive::Archive;
 use super::closed::ClosedFile;
-use super::document::{ModelDocument, Origin};
+use super::document::{ModelDocument, VersionOrigin};
 use super::name::VersionId;
 use super::version::{Model, read_document};
 use crate::artifact::error::ArtifactError;
@@ -71,7 +71,7 @@ impl Registry {
     /// # Errors
     ///
     /// A registry without a free number, or a system error; no new version is left behind.
-    pub fn publish(&self, model: &Model, origin: &Origin) -> Result<VersionId, ArtifactError> {
+    pub fn publish(&self, model: &Model, origin: &VersionOrigin) -> Result<VersionId, ArtifactError> {
         loop {
             let id = self.next_id()?;
             sweep(&self.folder)?;

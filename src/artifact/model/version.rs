@@ -1,6 +1,6 @@
 //! A model in memory, and a version of it as a folder.
 
-use super::document::{ModelDocument, ModelFile, ModelFormat, ModelKind, Origin, VECTORS_FILE};
+use super::document::{ModelDocument, ModelFile, ModelFormat, ModelKind, VECTORS_FILE, VersionOrigin};
 use super::features_file::features_text;
 use super::mpc_file::{self, MPC, MpcRow};
 use super::name::VersionId;
@@ -83,7 +83,7 @@ impl Model {
     }
 
     /// Writes the files of a version into an empty folder.
-    pub fn write(&self, folder: &Path, id: VersionId, origin: &Origin) -> Result<(), ArtifactError> {
+    pub fn write(&self, folder: &Path, id: VersionId, origin: &VersionOrigin) -> Result<(), ArtifactError> {
         let set = self.evaluation.set();
         publish_bytes(&folder.join("features.toml"), features_text(set).as_bytes())?;
         let batches = || weights_file::to_batches(&self.evaluation, &self.visits);

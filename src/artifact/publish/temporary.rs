@@ -4,7 +4,7 @@
 //! it was killed or ran on another machine. So a process that gets the lock knows that the file was left behind. A temporary
 //! folder has a temporary file beside it, its claim, and is in use as long as that file is locked.
 
-use super::{Entry, closed, entries_in, exists, is_folder, is_link};
+use super::{FolderEntry, closed, entries_in, exists, is_folder, is_link};
 use crate::artifact::error::ArtifactError;
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -125,7 +125,7 @@ fn sweep_named(folder: &Path, prefix: &str) -> Result<(), ArtifactError> {
         other => other?,
     };
     for entry in entries.into_iter().filter(|entry| has_prefix(entry, prefix)) {
-        let Entry { path, file_type, .. } = entry;
+        let FolderEntry { path, file_type, .. } = entry;
         let failed = |source| ArtifactError::io("remove", &path, source);
         if file_type.is_dir() {
             // A claim is created before its folder and removed after it.
@@ -166,7 +166,7 @@ fn gone(removed: io::Result<()>) -> io::Result<()> {
     }
 }
 
-fn has_prefix(entry: &Entry, prefix: &str) -> bool {
+fn has_prefix(entry: &FolderEntry, prefix: &str) -> bool {
     entry.name.as_encoded_bytes().starts_with(prefix.as_bytes())
 }
 

@@ -1,7 +1,7 @@
 //! The summary of a dataset as tables.
 
 use crate::artifact::VerdictFile;
-use crate::artifact::dataset::verdict::Score;
+use crate::artifact::dataset::verdict::MatchScore;
 use crate::cli::output::{bars, counted, narrow_table, table, terminal_width, thousands};
 use crate::curate::inspect::gate::GateSummary;
 use crate::curate::inspect::mpc::MpcSummary;
@@ -81,7 +81,7 @@ fn empties_range(min: u8) -> String {
 fn describe_gate(summary: &GateSummary) -> String {
     let VerdictFile { verdict, candidate, baseline, score, test, openings, .. } = &summary.verdict;
     let (verdict, candidate, baseline) = (verdict.name(), &candidate.id, &baseline.id);
-    let &Score { wins, draws, losses, discs_mean, elo, elo_low, elo_high, interval, .. } = score;
+    let &MatchScore { wins, draws, losses, discs_mean, elo, elo_low, elo_high, interval, .. } = score;
     let (games, points) = (thousands(summary.games), 100.0 * score.points);
     let mut text = format!("{verdict}: {candidate} over {baseline} in {games} games: +{wins} ={draws} -{losses}\n");
     text += &format!("{points:.1} % of points, {discs_mean:+.2} discs per game, ");

@@ -4,7 +4,7 @@ use crate::cli::arguments::dataset::VerifyArguments;
 use crate::cli::output::{FOUND, counted, finding_text, say, thousands};
 use crate::cli::session::Session;
 use crate::cluster::runs::name_makers;
-use crate::curate::verify::{Checked, VerifyReport, VerifyTask, verify};
+use crate::curate::verify::{VerifiedCounts, VerifyReport, VerifyTask, verify};
 use crate::pipeline::StageError;
 use crate::pipeline::item_sample::{fresh_seed, share_found};
 use crate::run::folders::plan_of_selfplay;
@@ -39,15 +39,15 @@ pub(super) fn run(session: &Session, arguments: &VerifyArguments) -> anyhow::Res
 }
 
 /// The number of games, and all counts in words.
-fn describe(checked: &Checked) -> (u64, String) {
+fn describe(checked: &VerifiedCounts) -> (u64, String) {
     let (games, others) = match *checked {
-        Checked::Positions { games, positions, replayed } => {
+        VerifiedCounts::Positions { games, positions, replayed } => {
             (games, format!("{}, {} replayed", counted(positions, "position"), counted(replayed, "game")))
         }
-        Checked::Gate { games, replayed, verdict } => {
+        VerifiedCounts::Gate { games, replayed, verdict } => {
             (games, format!("{} replayed, verdict {}", counted(replayed, "game"), verdict.name()))
         }
-        Checked::Mpc { games, samples, rows } => {
+        VerifiedCounts::Mpc { games, samples, rows } => {
             (games, format!("{}, {} searches", counted(samples, "sample"), thousands(rows)))
         }
     };

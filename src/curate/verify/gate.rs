@@ -1,7 +1,7 @@
 //! Checks the games of a gate, recomputes its verdict from them, and plays a sample of them again.
 
 use super::players::player;
-use super::{Checked, VerifyReport, VerifyTask, over_parts, prove};
+use super::{VerifiedCounts, VerifyReport, VerifyTask, over_parts, prove};
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::verdict::read_verdict;
 use crate::artifact::{ArtifactError, Dataset, GATE_GAMES, GateGameRow, Manifest, OpeningCounts, Table, VerdictFile};
@@ -37,7 +37,7 @@ pub(super) fn verify(
     if let Some(remake) = remake {
         games_remade = over_parts(context, "remake", dataset, |index| remake.part(index, context))?.iter().sum();
     }
-    let checked = Checked::Gate { games, replayed: if task.fast { 0 } else { games }, verdict: verdict.verdict };
+    let checked = VerifiedCounts::Gate { games, replayed: if task.fast { 0 } else { games }, verdict: verdict.verdict };
     Ok(VerifyReport { checked, games_remade })
 }
 

@@ -1,7 +1,7 @@
 //! Checks positions and their games, and plays a sample of these again.
 
 use super::players::player;
-use super::{Checked, VerifyReport, VerifyTask, over_parts, prove};
+use super::{VerifiedCounts, VerifyReport, VerifyTask, over_parts, prove};
 use crate::artifact::{Dataset, GAMES, POSITIONS};
 use crate::pipeline::generate::proof::GameProof;
 use crate::pipeline::generate::remake::Remake;
@@ -27,6 +27,7 @@ pub(super) fn verify(
     }
     let manifest = dataset.manifest();
     let replayed = if task.fast { 0 } else { manifest.rows(GAMES.name) };
-    let checked = Checked::Positions { games: manifest.done, positions: manifest.rows(POSITIONS.name), replayed };
+    let checked =
+        VerifiedCounts::Positions { games: manifest.done, positions: manifest.rows(POSITIONS.name), replayed };
     Ok(VerifyReport { checked, games_remade })
 }

@@ -3,17 +3,17 @@
 use super::depth::Depth;
 use super::membership::OpenNode;
 use super::result::Iteration;
-use super::run::Run;
-use super::table::Key;
+use super::run::SearchRun;
+use super::table::PositionKey;
 use super::window::NullWindow;
 use crate::engine::score::Score;
 
 /// No move is put off.
 const NOT_DIVIDED: usize = usize::MAX;
 
-impl Run<'_> {
+impl SearchRun<'_> {
     /// Marks a node; `null_alpha` is `None` in an open window.
-    pub(super) fn enter(&mut self, key: Key, depth: Depth, null_alpha: Option<Score>) {
+    pub(super) fn enter(&mut self, key: PositionKey, depth: Depth, null_alpha: Option<Score>) {
         if let Some(member) = &self.member {
             member.mark(key, depth);
         }
@@ -25,7 +25,7 @@ impl Run<'_> {
         self.open_nodes.push(OpenNode { key, depth, null_alpha, expects_cut });
     }
 
-    /// Ends what [`Run::enter`] began; the value of the node if another member has settled it.
+    /// Ends what [`SearchRun::enter`] began; the value of the node if another member has settled it.
     pub(super) fn leave(&mut self) -> Option<Score> {
         let node = self.open_nodes.pop()?;
         if let Some(member) = &self.member {
@@ -51,7 +51,7 @@ impl Run<'_> {
     }
 
     /// Whether another member works on a node.
-    pub(super) fn is_busy(&self, key: Key, depth: Depth) -> bool {
+    pub(super) fn is_busy(&self, key: PositionKey, depth: Depth) -> bool {
         self.member.as_ref().is_some_and(|member| member.is_marked(key, depth))
     }
 

@@ -9,8 +9,8 @@ pub(super) mod order;
 use super::candidates::{Candidate, Candidates, pick, pick_free, put_first, unordered_candidates};
 use super::midgame;
 use super::result::Iteration;
-use super::run::Run;
-use super::table::Key;
+use super::run::SearchRun;
+use super::table::PositionKey;
 use super::window::{NullWindow, OpenWindow, Unit, Window};
 use crate::engine::board::kernel::{Kernel, kernel_entry};
 use crate::engine::board::square::{Square, Squares};
@@ -26,16 +26,16 @@ const FAST_ROOM: usize = GUIDED_EMPTIES_MIN as usize;
 
 kernel_entry! {
     /// The fail-soft value, with moves ordered by the evaluation.
-    fn guided<W: Window<Unit = Discs>>(run: &mut Run<'_>, node: &EndNode, window: W) -> Discs = guided_body;
+    fn guided<W: Window<Unit = Discs>>(run: &mut SearchRun<'_>, node: &EndNode, window: W) -> Discs = guided_body;
 
     /// The fail-soft value without the evaluation: fastest first.
-    fn fast_null_window(run: &mut Run<'_>, node: &EndNode, window: NullWindow<Discs>) -> Discs = fast_null_window_body;
+    fn fast_null_window(run: &mut SearchRun<'_>, node: &EndNode, window: NullWindow<Discs>) -> Discs = fast_null_window_body;
 }
 
 /// The value of the root within a window, without the answers of the table; `None` if it was stopped.
 #[inline(always)]
 pub(super) fn root_window<K: Kernel>(
-    run: &mut Run<'_>,
+    run: &mut SearchRun<'_>,
     node: &EndNode,
     window: OpenWindow<Discs>,
     first: Option<Square>,
@@ -47,13 +47,13 @@ pub(super) fn root_window<K: Kernel>(
         return None;
     }
     let (value, depth) = (value.into(), node.depth());
-    run.table.put(Key::new(node.position), &run.known(value, best, in_millidiscs(window), depth));
+    run.table.put(PositionKey::new(node.position), &run.known(value, best, in_millidiscs(window), depth));
     best.map(|best| Iteration { value, best, depth })
 }
 
 /// Searches a node by the means that its window and its number of empty squares call for.
 #[inline(always)]
-fn search<K: Kernel, W: Window<Unit = Discs>>(run: &mut Run<'_>, node: &EndNode, window: W) -> Discs {
+fn search<K: Kernel, W: Window<Unit = Discs>>(run: &mut SearchRun<'_>, node: &EndNode, window: W) -> Discs {
     if W::OPEN && node.empties < GUIDED_EMPTIES_MIN {
         staircase::<K>(run, node, window.open())
     } else if !W::OPEN && node.empties <= SHALLOW_EMPTIES_MAX {
@@ -66,7 +66,7 @@ fn search<K: Kernel, W: Window<Unit = Discs>>(run: &mut Run<'_>, node: &EndNode,
 }
 
 #[inline(always)]
-fn staircase<K: Kernel>(run: &mut Run<'_>, node: &EndNode, window: OpenWindow<Discs>) -> Discs {
+fn staircase<K: Kernel>(run: &mut SearchRun<'_>, node: &EndNode, window: OpenWindow<Discs>) -> Discs {
     let mut rest = window;
     loop {
         let value = search::<K, NullWindow<Discs>>(run, node, rest.null());
@@ -79,7 +79,7 @@ fn staircase<K: Kernel>(run: &mut Run<'_>, node: &EndNode, window: OpenWindow<Di
 
 /// A node with accumulators kept for an ordering by the evaluation.
 #[inline(always)]
-fn guided_body<K: Kernel, W: Window<Unit = Discs>>(run: &mut Run<'_>, node: &EndNode, window: W) -> Discs {
+fn guided_body<K: Kernel, W: Window<Unit = Discs>>(run: &mut SearchRun<'_>, node: &EndNode, window: W) -> Discs {
     if node.moves == 0 {
         return passed::<K, W, true>(run, node, window);
     }
@@ -92,7 +92,7 @@ fn guided_body<K: Kernel, W: Window<Unit = Discs>>(run: &mut Run<'_>, node: &End
     {
         return value;
     }
-    let key = Key::new(node.position);
+    let key = PositionKey::new(node.position);
     let (mut rest, mut first) = (window, None);
     if let Some(known) = run.table.get(key) {
         match run.look_up(&known, node.depth(), in_millidiscs(window)) {
@@ -115,9 +115,9 @@ fn guided_body<K: Kernel, W: Window<Unit = Discs>>(run: &mut Run<'_>, node: &End
 /// As in the search by depth.
 #[inline(always)]
 fn searched<K: Kernel, W: Window<Unit = Discs>>(
-    run: &mut Run<'_>,
+    run: &mut SearchRun<'_>,
     node: &EndNode,
-    key: Key,
+    key: PositionKey,
     first: Option<Square>,
     window: W,
     rest: W,
@@ -145,7 +145,7 @@ fn searched<K: Kernel, W: Window<Unit = Discs>>(
 /// As [`midgame::best_child`].
 #[inline(always)]
 fn best_child<K: Kernel, W: Window<Unit = Discs>>(
-    run: &mut Run<'_>,
+    run: &mut SearchRun<'_>,
     node: &EndNode,
     candidates: &mut [Candidate],
     first: Option<Square>,
@@ -169,7 +169,7 @@ fn best_child<K: Kernel, W: Window<Unit = Discs>>(
         let rest = window.raised_to(best_value);
         let next = node.after(&candidate, !W::OPEN && !node.fails_low && turn == 0);
         if GUIDED_EMPTIES_MIN <= next.empties {
-            run.table.prefetch(Key::new(next.position));
+            run.table.prefetch(PositionKey::new(next.position));
             midgame::play::<K>(run, &node.midgame(), &candidate);
         }
         let null = rest.null();
@@ -197,15 +197,15 @@ fn best_child<K: Kernel, W: Window<Unit = Discs>>(
 }
 
 /// Whether another member of the team searches a move.
-fn is_busy(run: &Run<'_>, node: &EndNode, candidate: &Candidate) -> bool {
+fn is_busy(run: &SearchRun<'_>, node: &EndNode, candidate: &Candidate) -> bool {
     let next = node.after(candidate, false);
-    run.is_busy(Key::new(next.position), next.depth())
+    run.is_busy(PositionKey::new(next.position), next.depth())
 }
 
 /// A node whose side to move has no move.
 #[inline(always)]
 fn passed<K: Kernel, W: Window<Unit = Discs>, const GUIDED: bool>(
-    run: &mut Run<'_>,
+    run: &mut SearchRun<'_>,
     node: &EndNode,
     window: W,
 ) -> Discs {
@@ -226,7 +226,7 @@ fn passed<K: Kernel, W: Window<Unit = Discs>, const GUIDED: bool>(
 }
 
 #[inline(always)]
-fn fast_null_window_body<K: Kernel>(run: &mut Run<'_>, node: &EndNode, window: NullWindow<Discs>) -> Discs {
+fn fast_null_window_body<K: Kernel>(run: &mut SearchRun<'_>, node: &EndNode, window: NullWindow<Discs>) -> Discs {
     if node.moves == 0 {
         return passed::<K, NullWindow<Discs>, false>(run, node, window);
     }
@@ -251,7 +251,7 @@ fn fast_null_window_body<K: Kernel>(run: &mut Run<'_>, node: &EndNode, window: N
 /// Tries the move from the table before it looks at the others.
 #[inline(always)]
 fn fastest_first<K: Kernel>(
-    run: &mut Run<'_>,
+    run: &mut SearchRun<'_>,
     node: &EndNode,
     window: NullWindow<Discs>,
     first: Option<Square>,

@@ -2,7 +2,7 @@
 
 use super::depth::Depth;
 use super::result::Iteration;
-use super::table::Key;
+use super::table::PositionKey;
 use crate::engine::score::Score;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -38,7 +38,7 @@ impl Board {
         self.found_count.store(0, Ordering::Relaxed);
     }
 
-    fn place(&self, key: Key, depth: Depth) -> (&AtomicU64, u64) {
+    fn place(&self, key: PositionKey, depth: Depth) -> (&AtomicU64, u64) {
         let mark = key.0 ^ DEPTH_MIX.wrapping_mul(u64::from(depth.0));
         (&self.marks[mark as usize % MARKS], mark)
     }
@@ -52,12 +52,12 @@ pub(super) struct Membership {
 }
 
 impl Membership {
-    pub(super) fn mark(&self, key: Key, depth: Depth) {
+    pub(super) fn mark(&self, key: PositionKey, depth: Depth) {
         let (place, mark) = self.board.place(key, depth);
         place.store(mark, Ordering::Relaxed);
     }
 
-    pub(super) fn unmark(&self, key: Key, depth: Depth) {
+    pub(super) fn unmark(&self, key: PositionKey, depth: Depth) {
         let (place, mark) = self.board.place(key, depth);
         if place.load(Ordering::Relaxed) == mark {
             place.store(0, Ordering::Relaxed);
@@ -65,7 +65,7 @@ impl Membership {
     }
 
     /// Whether a member works on a node.
-    pub(super) fn is_marked(&self, key: Key, depth: Depth) -> bool {
+    pub(super) fn is_marked(&self, key: PositionKey, depth: Depth) -> bool {
         let (place, mark) = self.board.place(key, depth);
         place.load(Ordering::Relaxed) == mark
     }
@@ -103,7 +103,7 @@ impl Marked {
 /// A marked node on the way to the current one.
 #[derive(Clone, Copy)]
 pub(super) struct OpenNode {
-    pub(super) key: Key,
+    pub(super) key: PositionKey,
     pub(super) depth: Depth,
     /// `None` in an open window.
     pub(super) null_alpha: Option<Score>,

@@ -6,9 +6,9 @@ use super::candidates::{
 use super::depth::Depth;
 use super::mpc::{Cuts, MpcEntry, PROBE_MARGIN, STATIC_MARGIN};
 use super::node::Node;
-use super::run::{Plain, Policy, Run};
+use super::run::{Plain, Policy, SearchRun};
 use super::selective::{EXTENSION_PLIES, Extension, Selective};
-use super::table::Key;
+use super::table::PositionKey;
 use super::window::{Alpha, Beta, NullWindow, OpenWindow, Unit, Window};
 use crate::engine::board::kernel::{Kernel, kernel_entry};
 use crate::engine::board::square::{Square, Squares};
@@ -32,15 +32,15 @@ const PROBE_DEPTH_MIN: Depth = Depth(3);
 
 kernel_entry! {
     /// The fail-soft value of a node with a legal move.
-    pub(super) fn search<W: Window<Unit = Score>, P: Policy>(run: &mut Run<'_>, node: &Node, window: W, depth: Depth) -> Score = search_body;
+    pub(super) fn search<W: Window<Unit = Score>, P: Policy>(run: &mut SearchRun<'_>, node: &Node, window: W, depth: Depth) -> Score = search_body;
 
     /// The value of a node whose side to move has no move.
-    pub(super) fn passed<P: Policy>(run: &mut Run<'_>, node: &Node, window: OpenWindow, depth: Depth) -> Score = passed_body;
+    pub(super) fn passed<P: Policy>(run: &mut SearchRun<'_>, node: &Node, window: OpenWindow, depth: Depth) -> Score = passed_body;
 }
 
 #[inline(always)]
 fn search_body<K: Kernel, W: Window<Unit = Score>, P: Policy>(
-    run: &mut Run<'_>,
+    run: &mut SearchRun<'_>,
     node: &Node,
     window: W,
     depth: Depth,
@@ -69,7 +69,7 @@ fn search_body<K: Kernel, W: Window<Unit = Score>, P: Policy>(
         sampler.visit(node, window.alpha(), depth);
     }
     let mut rest = window;
-    let key = Key::new(node.position);
+    let key = PositionKey::new(node.position);
     let mut first = None;
     if TABLE_DEPTH_MIN <= depth
         && let Some(known) = run.table.get(key)
@@ -91,9 +91,9 @@ fn search_body<K: Kernel, W: Window<Unit = Score>, P: Policy>(
 /// The value of a node that the table does not answer; `first` is its best move so far, and `rest` is left of the window.
 #[inline(always)]
 fn searched<K: Kernel, W: Window<Unit = Score>, P: Policy>(
-    run: &mut Run<'_>,
+    run: &mut SearchRun<'_>,
     node: &Node,
-    key: Key,
+    key: PositionKey,
     first: Option<Square>,
     window: W,
     rest: W,
@@ -109,7 +109,7 @@ fn searched<K: Kernel, W: Window<Unit = Score>, P: Policy>(
     if !W::OPEN && TRANSPOSITION_DEPTH_MIN <= depth {
         let window = window.null().for_opponent();
         for candidate in &candidates {
-            let Some(known) = run.table.get(Key::new(candidate.play(node.position))) else { continue };
+            let Some(known) = run.table.get(PositionKey::new(candidate.play(node.position))) else { continue };
             if let ControlFlow::Break(value) = run.look_up(&known, depth - 1, window)
                 && value <= window.alpha()
             {
@@ -129,7 +129,7 @@ fn searched<K: Kernel, W: Window<Unit = Score>, P: Policy>(
 /// from the table, `first`, has not cut.
 #[inline(always)]
 pub(super) fn best_child<K: Kernel, W: Window<Unit = Score>, P: Policy>(
-    run: &mut Run<'_>,
+    run: &mut SearchRun<'_>,
     node: &Node,
     candidates: &mut [Candidate],
     first: Option<Square>,
@@ -157,7 +157,7 @@ pub(super) fn best_child<K: Kernel, W: Window<Unit = Score>, P: Policy>(
         }
         let rest = window.raised_to(best_value);
         if TABLE_DEPTH_MIN < depth {
-            run.table.prefetch(Key::new(candidate.play(node.position)));
+            run.table.prefetch(PositionKey::new(candidate.play(node.position)));
         }
         play::<K>(run, node, &candidate);
         let mut value = reply::<K, W, P>(run, node, &candidate, rest, depth - 1, turn == 0);
@@ -182,14 +182,20 @@ pub(super) fn best_child<K: Kernel, W: Window<Unit = Score>, P: Policy>(
 }
 
 /// Whether another member of the team searches a move of a node with this depth.
-fn is_busy(run: &Run<'_>, node: &Node, candidate: &Candidate, depth: Depth) -> bool {
-    run.is_busy(Key::new(candidate.play(node.position)), depth - 1)
+fn is_busy(run: &SearchRun<'_>, node: &Node, candidate: &Candidate, depth: Depth) -> bool {
+    run.is_busy(PositionKey::new(candidate.play(node.position)), depth - 1)
 }
 
 /// Whether forward pruning skips the move searched as number `turn`, from 0, of a node with this static value; otherwise it is
 /// recorded as played.
 #[inline(always)]
-fn is_pruned<K: Kernel>(run: &mut Run<'_>, node: &Node, candidate: &Candidate, turn: usize, node_value: Score) -> bool {
+fn is_pruned<K: Kernel>(
+    run: &mut SearchRun<'_>,
+    node: &Node,
+    candidate: &Candidate,
+    turn: usize,
+    node_value: Score,
+) -> bool {
     let Selective { threshold, rank, extension } = run.selective;
     if turn != 0 && rank.is_some_and(|rank| usize::from(rank) <= turn) {
         return true;
@@ -208,7 +214,7 @@ fn is_pruned<K: Kernel>(run: &mut Run<'_>, node: &Node, candidate: &Candidate, t
 /// Whether a reply with this value in a node with `depth` plies left calls for an extension, which then lasts as long as
 /// `run.extending`.
 #[inline(always)]
-fn begin_extension(run: &mut Run<'_>, node: &Node, flips: u64, value: Score, beta: Score, depth: Depth) -> bool {
+fn begin_extension(run: &mut SearchRun<'_>, node: &Node, flips: u64, value: Score, beta: Score, depth: Depth) -> bool {
     let here = match run.selective.extension {
         None => false,
         Some(Extension::Horizon) => depth == Depth(1),
@@ -226,7 +232,7 @@ fn begin_extension(run: &mut Run<'_>, node: &Node, flips: u64, value: Score, bet
 /// What a move that was played is worth to the mover: the first one in the whole window, another if it beats alpha.
 #[inline(always)]
 fn reply<K: Kernel, W: Window<Unit = Score>, P: Policy>(
-    run: &mut Run<'_>,
+    run: &mut SearchRun<'_>,
     node: &Node,
     candidate: &Candidate,
     window: W,
@@ -246,14 +252,19 @@ fn reply<K: Kernel, W: Window<Unit = Score>, P: Policy>(
 
 /// What a move is worth to the mover by a full-window search of `depth` plies after it.
 #[inline(always)]
-pub(super) fn value_after<K: Kernel>(run: &mut Run<'_>, node: &Node, candidate: &Candidate, depth: Depth) -> Score {
+pub(super) fn value_after<K: Kernel>(
+    run: &mut SearchRun<'_>,
+    node: &Node,
+    candidate: &Candidate,
+    depth: Depth,
+) -> Score {
     play::<K>(run, node, candidate);
     -child::<K, OpenWindow, Plain>(run, node, candidate, OpenWindow::full(), depth)
 }
 
 /// Brings the accumulator of the next ply up to date.
 #[inline(always)]
-pub(super) fn play<K: Kernel>(run: &mut Run<'_>, node: &Node, candidate: &Candidate) {
+pub(super) fn play<K: Kernel>(run: &mut SearchRun<'_>, node: &Node, candidate: &Candidate) {
     let (before, after) = run.accumulators.split_at_mut(node.ply + 1);
     run.incremental.play::<K>(&before[node.ply], candidate.square, candidate.flips, &mut after[0]);
 }
@@ -261,7 +272,7 @@ pub(super) fn play<K: Kernel>(run: &mut Run<'_>, node: &Node, candidate: &Candid
 /// The value of the position after a move that was played, from its side to move; passes there are free.
 #[inline(always)]
 fn child<K: Kernel, W: Window<Unit = Score>, P: Policy>(
-    run: &mut Run<'_>,
+    run: &mut SearchRun<'_>,
     node: &Node,
     candidate: &Candidate,
     window: W,
@@ -275,7 +286,7 @@ fn child<K: Kernel, W: Window<Unit = Score>, P: Policy>(
 }
 
 #[inline(always)]
-fn passed_body<K: Kernel, P: Policy>(run: &mut Run<'_>, node: &Node, window: OpenWindow, depth: Depth) -> Score {
+fn passed_body<K: Kernel, P: Policy>(run: &mut SearchRun<'_>, node: &Node, window: OpenWindow, depth: Depth) -> Score {
     run.nodes += 1;
     let position = node.position.pass();
     let moves = position.legal_moves_by::<K>();
@@ -293,7 +304,7 @@ fn passed_body<K: Kernel, P: Policy>(run: &mut Run<'_>, node: &Node, window: Ope
 
 /// Depth 1: the static value after every move, by the class of its square.
 #[inline(always)]
-fn frontier<K: Kernel, W: Window<Unit = Score>, P: Policy>(run: &mut Run<'_>, node: &Node, window: W) -> Score {
+fn frontier<K: Kernel, W: Window<Unit = Score>, P: Policy>(run: &mut SearchRun<'_>, node: &Node, window: W) -> Score {
     run.nodes += 1;
     let (mut best_value, beta) = (Score::NOTHING, window.beta());
     for class in SQUARE_CLASSES {
@@ -319,13 +330,13 @@ fn frontier<K: Kernel, W: Window<Unit = Score>, P: Policy>(run: &mut Run<'_>, no
 }
 
 #[inline(always)]
-pub(super) fn static_value<K: Kernel>(run: &Run<'_>, node: &Node) -> Score {
+pub(super) fn static_value<K: Kernel>(run: &SearchRun<'_>, node: &Node) -> Score {
     StaticValue::new::<K>(run, node).exactly::<K>(run, node)
 }
 
 /// The static value, perhaps only a bound of it where that is at most `low` or at least `high`.
 #[inline(always)]
-fn static_value_within<K: Kernel>(run: &Run<'_>, node: &Node, low: Score, high: Score) -> Score {
+fn static_value_within<K: Kernel>(run: &SearchRun<'_>, node: &Node, low: Score, high: Score) -> Score {
     let value = StaticValue::new::<K>(run, node);
     if high <= value.least {
         value.least
@@ -346,7 +357,7 @@ struct StaticValue {
 
 impl StaticValue {
     #[inline(always)]
-    fn new<K: Kernel>(run: &Run<'_>, node: &Node) -> Self {
+    fn new<K: Kernel>(run: &SearchRun<'_>, node: &Node) -> Self {
         let accumulator = &run.accumulators[node.ply];
         let linear =
             node.linear.get().unwrap_or_else(|| run.incremental.linear::<K>(accumulator, node.position, node.moves));
@@ -356,7 +367,7 @@ impl StaticValue {
     }
 
     #[inline(always)]
-    fn exactly<K: Kernel>(self, run: &Run<'_>, node: &Node) -> Score {
+    fn exactly<K: Kernel>(self, run: &SearchRun<'_>, node: &Node) -> Score {
         if self.least == self.most {
             return self.least;
         }
@@ -369,7 +380,7 @@ impl StaticValue {
 /// Returns true as soon as the static value after a move predicts a cut of a null window.
 #[inline(always)]
 pub(super) fn order<K: Kernel, W: Window<Unit = Score>>(
-    run: &mut Run<'_>,
+    run: &mut SearchRun<'_>,
     node: &Node,
     candidates: &mut [Candidate],
     window: W,
@@ -398,7 +409,7 @@ pub(super) fn order<K: Kernel, W: Window<Unit = Score>>(
 
 /// The linear part of the static value after a move, from the side to move there.
 #[inline(always)]
-fn linear_after<K: Kernel>(run: &mut Run<'_>, node: &Node, candidate: &mut Candidate) -> Score {
+fn linear_after<K: Kernel>(run: &mut SearchRun<'_>, node: &Node, candidate: &mut Candidate) -> Score {
     play::<K>(run, node, candidate);
     let next = node.after(candidate);
     if next.moves == 0 {
@@ -411,7 +422,7 @@ fn linear_after<K: Kernel>(run: &mut Run<'_>, node: &Node, candidate: &mut Candi
 
 /// The greatest static value after a move, from the side to move there, that predicts a cut.
 #[inline(always)]
-fn static_cut_after(run: &Run<'_>, node: &Node, window: NullWindow, depth: Depth) -> Option<Score> {
+fn static_cut_after(run: &SearchRun<'_>, node: &Node, window: NullWindow, depth: Depth) -> Option<Score> {
     if !run.margin.is_finite() {
         return None;
     }
@@ -422,7 +433,12 @@ fn static_cut_after(run: &Run<'_>, node: &Node, window: NullWindow, depth: Depth
 
 /// Multi-ProbCut: bets that a shallow value far outside the window predicts the deep one.
 #[inline(always)]
-fn probe<K: Kernel, P: Policy>(run: &mut Run<'_>, node: &Node, window: NullWindow, depth: Depth) -> Option<Score> {
+fn probe<K: Kernel, P: Policy>(
+    run: &mut SearchRun<'_>,
+    node: &Node,
+    window: NullWindow,
+    depth: Depth,
+) -> Option<Score> {
     if !run.margin.is_finite() {
         return None;
     }
@@ -435,7 +451,7 @@ fn probe<K: Kernel, P: Policy>(run: &mut Run<'_>, node: &Node, window: NullWindo
 /// A static probe costs next to nothing, and what it predicts decides which sides are worth a search.
 #[inline(always)]
 pub(super) fn probe_all<'m, K: Kernel, P: Policy>(
-    run: &mut Run<'_>,
+    run: &mut SearchRun<'_>,
     node: &Node,
     window: impl Window<Unit = Score>,
     entries: impl Iterator<Item = &'m MpcEntry>,

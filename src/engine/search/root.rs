@@ -7,8 +7,8 @@ use super::endgame::node::EndNode;
 use super::midgame::{best_child, order, passed, search, static_value};
 use super::node::Node;
 use super::result::Iteration;
-use super::run::{Policy, Run};
-use super::table::Key;
+use super::run::{Policy, SearchRun};
+use super::table::PositionKey;
 use super::window::{Alpha, Beta, OpenWindow, Window};
 use crate::engine::board::kernel::{Kernel, kernel_entry};
 use crate::engine::board::position::Position;
@@ -37,26 +37,30 @@ const SIDE_CHANGES_MAX: u32 = 8;
 
 kernel_entry! {
     /// The value of any position at exactly `depth`, searched with a full window; `None` if it was stopped.
-    pub(super) fn value_at_depth<P: Policy>(run: &mut Run<'_>, position: Position, depth: Depth) -> Option<Score> = value_at_depth_body;
+    pub(super) fn value_at_depth<P: Policy>(run: &mut SearchRun<'_>, position: Position, depth: Depth) -> Option<Score> = value_at_depth_body;
 
     /// Depths 1, 2, … `depth` of a position with a legal move; the last iteration finished before a stop or `nodes_max`.
     /// The first is never stopped.
-    pub(super) fn iterate<P: Policy>(run: &mut Run<'_>, position: Position, depth: Depth, nodes_max: Option<u64>) -> Iteration = iterate_body;
+    pub(super) fn iterate<P: Policy>(run: &mut SearchRun<'_>, position: Position, depth: Depth, nodes_max: Option<u64>) -> Iteration = iterate_body;
 
     /// The legal moves of a position with the values by which a search of this depth, or an exact one, first orders them.
-    pub(super) fn root_orders(run: &mut Run<'_>, position: Position, depth: Depth, is_exact: bool) -> Vec<(Square, i32)> = root_orders_body;
+    pub(super) fn root_orders(run: &mut SearchRun<'_>, position: Position, depth: Depth, is_exact: bool) -> Vec<(Square, i32)> = root_orders_body;
 
     /// One depth with one window; `None` if it was stopped.
-    fn root_search<P: Policy>(run: &mut Run<'_>, node: &Node, window: OpenWindow, depth: Depth, first: Option<Square>) -> Option<Iteration> = root_search_body;
+    fn root_search<P: Policy>(run: &mut SearchRun<'_>, node: &Node, window: OpenWindow, depth: Depth, first: Option<Square>) -> Option<Iteration> = root_search_body;
 
     /// The exact value of a position with a legal move, within a window; `None` if it was stopped.
     ///
     /// The search begins with narrower windows near `guess`.
-    pub(super) fn solve(run: &mut Run<'_>, position: Position, window: OpenWindow<Discs>, guess: Score) -> Option<Iteration> = solve_body;
+    pub(super) fn solve(run: &mut SearchRun<'_>, position: Position, window: OpenWindow<Discs>, guess: Score) -> Option<Iteration> = solve_body;
 }
 
 #[inline(always)]
-fn value_at_depth_body<K: Kernel, P: Policy>(run: &mut Run<'_>, position: Position, depth: Depth) -> Option<Score> {
+fn value_at_depth_body<K: Kernel, P: Policy>(
+    run: &mut SearchRun<'_>,
+    position: Position,
+    depth: Depth,
+) -> Option<Score> {
     let depth = depth.min(Depth(position.empties()));
     run.allow_stop(None);
     let node = root_node::<K>(run, position);
@@ -73,7 +77,7 @@ fn value_at_depth_body<K: Kernel, P: Policy>(run: &mut Run<'_>, position: Positi
 
 #[inline(always)]
 fn iterate_body<K: Kernel, P: Policy>(
-    run: &mut Run<'_>,
+    run: &mut SearchRun<'_>,
     position: Position,
     depth: Depth,
     nodes_max: Option<u64>,
@@ -98,7 +102,7 @@ fn iterate_body<K: Kernel, P: Policy>(
         }
         let iteration = loop {
             let window = OpenWindow::new(Alpha(low), Beta(high));
-            let search = |run: &mut Run<'_>| root_search::<K, P>(run, &node, window, depth, Some(last.best));
+            let search = |run: &mut SearchRun<'_>| root_search::<K, P>(run, &node, window, depth, Some(last.best));
             let Some(iteration) = run.root_step(search) else {
                 return last;
             };
@@ -125,7 +129,7 @@ fn steps_to(target: Depth) -> impl Iterator<Item = Depth> {
 
 #[inline(always)]
 fn root_orders_body<K: Kernel>(
-    run: &mut Run<'_>,
+    run: &mut SearchRun<'_>,
     position: Position,
     depth: Depth,
     is_exact: bool,
@@ -140,14 +144,14 @@ fn root_orders_body<K: Kernel>(
     candidates.iter().map(|candidate| (candidate.square, candidate.order)).collect()
 }
 
-fn root_node<K: Kernel>(run: &mut Run<'_>, position: Position) -> Node {
+fn root_node<K: Kernel>(run: &mut SearchRun<'_>, position: Position) -> Node {
     run.accumulators[0] = run.incremental.accumulator(position);
     Node { position, moves: position.legal_moves_by::<K>(), ply: 0, linear: Linear::UNKNOWN }
 }
 
 #[inline(always)]
 fn root_search_body<K: Kernel, P: Policy>(
-    run: &mut Run<'_>,
+    run: &mut SearchRun<'_>,
     node: &Node,
     window: OpenWindow,
     depth: Depth,
@@ -160,20 +164,20 @@ fn root_search_body<K: Kernel, P: Policy>(
         return None;
     }
     let known = run.known(value, best, window, depth);
-    run.table.put(Key::new(node.position), &known);
+    run.table.put(PositionKey::new(node.position), &known);
     best.map(|best| Iteration { value, best, depth })
 }
 
 #[inline(always)]
 fn solve_body<K: Kernel>(
-    run: &mut Run<'_>,
+    run: &mut SearchRun<'_>,
     position: Position,
     window: OpenWindow<Discs>,
     guess: Score,
 ) -> Option<Iteration> {
     run.accumulators[0] = run.incremental.accumulator(position);
     let node = EndNode::root::<K>(position);
-    let mut first = run.table.get(Key::new(position)).and_then(|known| known.best);
+    let mut first = run.table.get(PositionKey::new(position)).and_then(|known| known.best);
     let mut aspiration = Aspiration::new(window, guess);
     loop {
         let window = aspiration.window();

@@ -8,7 +8,7 @@ use super::mpc_level::{Margin, MpcLevel};
 use super::node::PLIES;
 use super::sampling::NodeSampler;
 use super::selective::Selective;
-use super::table::{Known, Sureness, Table};
+use super::table::{Known, Sureness, TranspositionTable};
 use super::window::Window;
 use crate::engine::board::kernel::KernelChoice;
 use crate::engine::board::square::Square;
@@ -41,11 +41,11 @@ impl Policy for WithExtras {
 }
 
 /// The state of a search and what it may use.
-pub(super) struct Run<'r> {
+pub(super) struct SearchRun<'r> {
     pub(super) kernel: KernelChoice,
     pub(super) incremental: &'r Incremental,
     pub(super) mpc: &'r MpcTable,
-    pub(super) table: &'r Table,
+    pub(super) table: &'r TranspositionTable,
     pub(super) local: &'r mut LocalTable,
     pub(super) accumulators: &'r mut [Accumulator; PLIES], // [ply]
     /// Whether only results of the depth asked for answer, so that a value does not depend on what the table holds; otherwise
@@ -71,7 +71,7 @@ pub(super) struct Run<'r> {
     pub(super) sampler: Option<NodeSampler>,
 }
 
-impl Run<'_> {
+impl SearchRun<'_> {
     pub(super) fn set_level(&mut self, level: MpcLevel) {
         let level = if self.mpc.is_empty() { MpcLevel::FullWidth } else { level };
         self.margin = Margin::new(level);

@@ -9,10 +9,10 @@ use super::mpc_level::{Margin, MpcLevel};
 use super::node::PLIES;
 use super::result::{SearchResult, Stopped};
 use super::root::{iterate, solve, value_at_depth};
-use super::run::{Plain, Run, WithExtras};
+use super::run::{Plain, SearchRun, WithExtras};
 use super::sampling::{NodeRequest, NodeSampler, SampledNode};
 use super::selective::Selective;
-use super::table::{Sureness, Table};
+use super::table::{Sureness, TranspositionTable};
 use super::window::OpenWindow;
 use crate::engine::board::kernel::{KernelChoice, with_kernel};
 use crate::engine::board::position::Position;
@@ -32,7 +32,7 @@ pub struct Searcher<'m> {
     pub(super) evaluation: &'m Evaluation,
     mpc: &'m MpcTable,
     kernel: KernelChoice,
-    pub(super) table: Arc<Table>,
+    pub(super) table: Arc<TranspositionTable>,
     /// What is not shared with a team.
     pub(super) local: LocalTable,
     accumulators: Box<[Accumulator; PLIES]>,
@@ -56,7 +56,7 @@ impl<'m> Searcher<'m> {
             evaluation,
             mpc,
             kernel,
-            table: Arc::new(Table::new(table_bits)),
+            table: Arc::new(TranspositionTable::new(table_bits)),
             local: LocalTable::new(),
             accumulators: Box::new([Accumulator::ZERO; PLIES]),
             stop: &NEVER,
@@ -203,8 +203,8 @@ impl<'m> Searcher<'m> {
         result
     }
 
-    pub(super) fn run(&mut self) -> Run<'_> {
-        Run {
+    pub(super) fn run(&mut self) -> SearchRun<'_> {
+        SearchRun {
             kernel: self.kernel,
             incremental: &self.evaluation.incremental,
             mpc: self.mpc,

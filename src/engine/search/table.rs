@@ -100,15 +100,15 @@ impl Packed {
 /// A result with its key. The upper half of the key is stored xor a digest of the result, so that an entry whose halves come
 /// from two threads has a valid key only once in 2^32 (after Hyatt and Mann, "A lock-less transposition table implementation
 /// for parallel search", 2002). The lower half is the key's, so that most looks at other entries end after one load.
-struct Entry {
+struct TableEntry {
     check: AtomicU64,
     packed: AtomicU64,
 }
 
-impl Entry {
+impl TableEntry {
     /// The result, if it is one of this position.
     #[inline(always)]
-    fn get(&self, key: Key) -> Option<Packed> {
+    fn get(&self, key: PositionKey) -> Option<Packed> {
         let difference = self.check.load(Ordering::Relaxed) ^ key.0;
         if difference as u32 != 0 {
             return None;
@@ -118,7 +118,7 @@ impl Entry {
     }
 
     #[inline(always)]
-    fn put(&self, key: Key, packed: Packed) {
+    fn put(&self, key: PositionKey, packed: Packed) {
         self.check.store(key.0 ^ packed.digest(), Ordering::Relaxed);
         self.packed.store(packed.0, Ordering::Relaxed);
     }
@@ -134,18 +134,18 @@ const WAYS: usize = 4;
 
 /// The entries that one key may be stored in: a cache line.
 #[repr(align(64))]
-struct Bucket([Entry; WAYS]);
+struct Bucket([TableEntry; WAYS]);
 
 const _: () = assert!(size_of::<Bucket>() == 64);
 
 /// The hash of a position; equal hashes of different positions are not expected to occur (64 bits).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Key(pub(super) u64);
+pub(super) struct PositionKey(pub(super) u64);
 
 /// Odd constants without a pattern: the fractions of the square roots of 2, 3 and 5.
 const MIX: [u64; 3] = [0x6A09_E667_F3BC_C909, 0xBB67_AE85_84CA_A73B, 0x3C6E_F372_FE94_F82B];
 
-impl Key {
+impl PositionKey {
     #[inline(always)]
     pub(super) fn new(position: Position) -> Self {
         let first = fold(position.player() ^ MIX[0], position.opponent() ^ MIX[1]);
@@ -163,7 +163,7 @@ fn fold(left: u64, right: u64) -> u64 {
 /// A table of a fixed size; replacement keeps the costlier results of the current generation.
 ///
 /// Threads may share it: each access is a relaxed atomic one, which on common processors costs what a plain one does.
-pub(super) struct Table {
+pub(super) struct TranspositionTable {
     buckets: Box<[Bucket]>,
     mask: usize,
     generation: AtomicU64,
@@ -174,7 +174,7 @@ const BITS_MIN: u8 = 4;
 /// The largest: 2^32 entries, 64 GiB.
 const BITS_MAX: u8 = 32;
 
-impl Table {
+impl TranspositionTable {
     /// Room for 2^`bits` entries of 16 bytes, with `bits` clamped to 4 to 32.
     pub(super) fn new(bits: u8) -> Self {
         let count = (1_usize << bits.clamp(BITS_MIN, BITS_MAX)) / WAYS;
@@ -193,7 +193,7 @@ impl Table {
         let mut generation = self.generation() + 1;
         if GENERATION_MAX < generation {
             let entries = self.buckets.iter().flat_map(|bucket| &bucket.0);
-            entries.for_each(|entry| entry.put(Key(0), Packed(0)));
+            entries.for_each(|entry| entry.put(PositionKey(0), Packed(0)));
             generation = 1;
         }
         self.generation.store(generation, Ordering::Relaxed);
@@ -205,14 +205,14 @@ impl Table {
     }
 
     #[inline(always)]
-    fn index(&self, key: Key) -> usize {
+    fn index(&self, key: PositionKey) -> usize {
         (key.0 >> 32) as usize & self.mask
     }
 
     #[inline(always)]
-    pub(super) fn get(&self, key: Key) -> Option<Known> {
+    pub(super) fn get(&self, key: PositionKey) -> Option<Known> {
         let generation = self.generation();
-        let found = |entry: &Entry| entry.get(key).filter(|packed| packed.generation() == generation);
+        let found = |entry: &TableEntry| entry.get(key).filter(|packed| packed.generation() == generation);
         self.buckets[self.index(key)].0.iter().find_map(found).map(Packed::unpack)
     }
 
@@ -220,7 +220,7 @@ impl Table {
     ///
     /// A cheaper result does not replace a costlier one of the same position; results of equal cost are joined.
     #[inline(always)]
-    pub(super) fn put(&self, key: Key, known: &Known) {
+    pub(super) fn put(&self, key: PositionKey, known: &Known) {
         let generation = self.generation();
         let bucket = &self.buckets[self.index(key)];
         let mut packed = Packed::new(known, generation);
@@ -254,7 +254,7 @@ impl Table {
 
     /// Asks the processor to load what `get` and `put` will touch.
     #[inline(always)]
-    pub(super) fn prefetch(&self, key: Key) {
+    pub(super) fn prefetch(&self, key: PositionKey) {
         #[cfg(target_arch = "x86_64")]
         {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -286,8 +286,8 @@ mod tests {
 
     #[test]
     fn what_is_put_is_what_is_got() {
-        let table = Table::new(10);
-        let key = Key::new(Position::START);
+        let table = TranspositionTable::new(10);
+        let key = PositionKey::new(Position::START);
         assert_eq!(table.get(key), None);
         for lower in [Score::MIN, Score(-1), Score(0), Score::MAX] {
             for best in [None, Square::new(0), Square::new(63)] {
@@ -301,8 +301,8 @@ mod tests {
 
     #[test]
     fn results_of_one_position_are_joined_and_the_costlier_stays() {
-        let table = Table::new(10);
-        let key = Key::new(Position::START);
+        let table = TranspositionTable::new(10);
+        let key = PositionKey::new(Position::START);
         table.put(key, &Known { upper: Score(7_000), ..known(5, Score::MIN) });
         table.put(key, &Known { upper: Score::MAX, best: None, ..known(5, Score(3_000)) });
         let joined = Known { upper: Score(7_000), ..known(5, Score(3_000)) };
@@ -315,23 +315,23 @@ mod tests {
 
     #[test]
     fn clearing_forgets_through_every_generation() {
-        let table = Table::new(4);
+        let table = TranspositionTable::new(4);
         for turn in 0..600 {
-            let key = Key(turn);
+            let key = PositionKey(turn);
             table.put(key, &known(1, Score(0)));
             assert!(table.get(key).is_some());
             table.clear();
-            assert!((0..=turn).all(|turn| table.get(Key(turn)).is_none()));
+            assert!((0..=turn).all(|turn| table.get(PositionKey(turn)).is_none()));
         }
     }
 
     #[test]
     fn a_full_bucket_gives_up_its_cheapest_entry() {
-        let table = Table::new(4);
+        let table = TranspositionTable::new(4);
         for (low, depth) in [(1, 7), (2, 3), (3, 9), (4, 5), (5, 4)] {
-            table.put(Key(low), &known(depth, Score(0)));
+            table.put(PositionKey(low), &known(depth, Score(0)));
         }
-        let found: Vec<bool> = (1..=5).map(|low| table.get(Key(low)).is_some()).collect();
+        let found: Vec<bool> = (1..=5).map(|low| table.get(PositionKey(low)).is_some()).collect();
         assert_eq!(found, [true, false, true, true, true]);
     }
 }

@@ -9,7 +9,7 @@ use super::membership::{Board, Membership};
 use super::mpc::MpcTable;
 use super::result::SearchResult;
 use super::searcher::Searcher;
-use super::table::Table;
+use super::table::TranspositionTable;
 use crate::engine::eval::evaluation::Evaluation;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -52,7 +52,7 @@ impl<'m> Team<'m> {
     /// Changes the size of the table to 2^`table_bits` entries; a table of another size is empty.
     pub fn set_table_bits(&mut self, table_bits: u8) {
         if self.members[0].table.bits() != table_bits {
-            let table = Arc::new(Table::new(table_bits));
+            let table = Arc::new(TranspositionTable::new(table_bits));
             self.members.iter_mut().for_each(|member| member.table = Arc::clone(&table));
         }
     }

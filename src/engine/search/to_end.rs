@@ -4,8 +4,8 @@ use super::depth::Depth;
 use super::mpc_level::MpcLevel;
 use super::result::{Iteration, SearchResult};
 use super::root::{iterate, solve};
-use super::run::{Plain, Run};
-use super::table::Key;
+use super::run::{Plain, SearchRun};
+use super::table::PositionKey;
 use super::window::{Alpha, Beta, OpenWindow};
 use crate::engine::board::kernel::with_kernel;
 use crate::engine::board::position::Position;
@@ -28,7 +28,7 @@ const fn preview_level(empties: u8) -> MpcLevel {
     if empties < SURE_EMPTIES_MIN { MpcLevel::P73 } else { MpcLevel::P95 }
 }
 
-impl Run<'_> {
+impl SearchRun<'_> {
     /// Solves a position, each search with the window and the moves that a cheaper one found.
     pub(super) fn exact_result(&mut self, position: Position, nodes_max: Option<u64>) -> SearchResult {
         let empties = position.empties();
@@ -81,7 +81,7 @@ impl Run<'_> {
         let mut current = position.play(best);
         while let Some(position) = current {
             let to_move = if position.legal_moves() == 0 { position.pass() } else { position };
-            let best = self.table.get(Key::new(to_move)).and_then(|known| known.best);
+            let best = self.table.get(PositionKey::new(to_move)).and_then(|known| known.best);
             let next = best.and_then(|best| to_move.play(best));
             line.extend(best.filter(|_| next.is_some()));
             current = next;

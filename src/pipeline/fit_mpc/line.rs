@@ -2,7 +2,7 @@
 
 use super::metrics::{Deep, DepthFit, Pair};
 use super::sample::Sample;
-use super::sums::{Deviation, Line, ScorePair, Tails, rounded};
+use super::sums::{Deviation, FittedLine, ScorePair, Tails, rounded};
 use crate::engine::{LEVELS, MpcTable, Score};
 use crate::pipeline::StageError;
 use crate::statistics::point_sums::PointSums;
@@ -72,7 +72,7 @@ pub(super) fn fit_pair(samples: &[&Sample], pair: Pair) -> Vec<DepthFit> {
 
 /// Line and deviation in one range, and how far the samples lie from it.
 fn fit_shape(samples: &[&Sample], pair: Pair, range: [u8; 2], sums: &PointSums, used: [u8; 2]) -> (DepthFit, Tails) {
-    let line = Line::of(sums);
+    let line = FittedLine::of(sums);
     let rest = |scores: ScorePair| {
         (f64::from(scores.deep.0) - line.slope * f64::from(scores.shallow.0) - f64::from(line.offset.0)).abs()
     };
@@ -85,7 +85,7 @@ fn fit_shape(samples: &[&Sample], pair: Pair, range: [u8; 2], sums: &PointSums, 
 
 impl DepthFit {
     /// The statistics of a pair in a range, without quantiles.
-    pub(super) fn new(pair: Pair, range: [u8; 2], line: Line, deviation: Deviation, tails: &Tails) -> Self {
+    pub(super) fn new(pair: Pair, range: [u8; 2], line: FittedLine, deviation: Deviation, tails: &Tails) -> Self {
         Self {
             empties_min: range[0],
             empties_max: range[1],

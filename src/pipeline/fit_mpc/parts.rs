@@ -5,7 +5,7 @@ use super::recipe::recipe;
 use super::sample::{Sample, Sampler};
 use super::task::{FACTS, FitMpcTask};
 use crate::artifact::{ArtifactError, Footer, MPC_SAMPLES, MpcSampleRow, PartRange, Table, TableRow};
-use crate::pipeline::parts::{PartFiles, PartKind, Parts, Sampling, Sink};
+use crate::pipeline::parts::{CheckSampling, PartFiles, PartKind, Parts, Sink};
 use crate::pipeline::stage::Facts;
 use crate::pipeline::workers::{make_items, make_until};
 use crate::pipeline::{Context, StageError};
@@ -32,7 +32,7 @@ pub fn sample_until(task: &FitMpcTask, is_enough: impl Fn() -> bool, context: Co
 impl PartKind for &FitMpcTask {
     const FACTS: &'static Facts = &FACTS;
     /// An eighth of the games, if they are false, is found with a probability of 96 %.
-    const SAMPLING: Sampling = Sampling { unit: "games", per: 25, min: 24, max: u64::MAX };
+    const SAMPLING: CheckSampling = CheckSampling { unit: "games", per: 25, min: 24, max: u64::MAX };
 
     type Rows = Vec<Sample>;
     type Proof = SampleProof;

@@ -10,7 +10,7 @@ use super::recipe::step;
 use super::sample::Sample;
 use super::source;
 use super::task::{FACTS, FitMpcReport, FitMpcTask, Method};
-use crate::artifact::model::document::Origin;
+use crate::artifact::model::document::VersionOrigin;
 use crate::artifact::publish::temporary::sweep;
 use crate::artifact::{FolderLock, Model, ModelKind, Part, PartRange};
 use crate::pipeline::parts::{PartKind, Parts};
@@ -56,7 +56,7 @@ pub fn fit_mpc(task: &FitMpcTask, context: Context<'_>) -> Result<FitMpcReport, 
         ..(*task.model.model).clone()
     };
     let document = task.model.document.as_ref();
-    let origin = Origin {
+    let origin = VersionOrigin {
         kind: ModelKind::Model,
         stage: FACTS.name.into(),
         step,

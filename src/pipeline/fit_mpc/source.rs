@@ -5,7 +5,7 @@ use super::compare::Searches;
 use super::line::table_of;
 use super::metrics::{Deep, DepthFit, Pair};
 use super::sample::{Sample, Sampler, Searched};
-use super::sums::{Deviation, Line, Tails, rounded};
+use super::sums::{Deviation, FittedLine, Tails, rounded};
 use super::task::FitMpcTask;
 use crate::engine::{DEEP_MAX, Depth, LEVELS, Position, Score};
 use crate::pipeline::{Context, StageError};
@@ -46,7 +46,7 @@ fn fit_depth(samples: &[Sample], deep: u8, shallow: u8) -> DepthFit {
     let scores = |sample: &Sample| [deep, shallow].map(|depth| sample.depths[usize::from(depth)].score);
     let mut sums = PointSums::default();
     samples.iter().map(scores).for_each(|[deep, shallow]| sums.add(shallow.0, deep.0));
-    let line = Line::with_slope(&sums, 1.0);
+    let line = FittedLine::with_slope(&sums, 1.0);
     let mut tails = Tails::default();
     for [deep, shallow] in samples.iter().map(scores) {
         let rest = (deep - shallow - line.offset).abs();

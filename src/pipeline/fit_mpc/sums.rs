@@ -12,7 +12,7 @@ pub(super) struct ScorePair {
 
 /// The line of least squares, deep ≈ slope · shallow + offset, and how well it does.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Line {
+pub(super) struct FittedLine {
     pub(super) slope: f64,
     pub(super) offset: Score,
     /// The standard deviation of the rest, in millidiscs.
@@ -43,7 +43,7 @@ fn mean_spreads(sums: &PointSums) -> [f64; 3] {
     sums.spreads().map(|spread| spread as f64 / (count * count))
 }
 
-impl Line {
+impl FittedLine {
     /// The line through points of a shallow and a deep score; slope 1 if they have no spread.
     pub(super) fn of(sums: &PointSums) -> Self {
         Self::with_slope(sums, rounded(slope(sums).unwrap_or(1.0), SLOPE_DIGITS))
@@ -173,16 +173,16 @@ mod tests {
     fn a_line_with_noise_is_found() {
         let noise = [300, -300, 100, -100];
         let sums = sums((-500..500).map(|x| [1200 * x / 10 + 2000 + noise[(x & 3) as usize], 100 * x]));
-        let line = Line::of(&sums);
+        let line = FittedLine::of(&sums);
         assert!((line.slope - 1.2).abs() < 1e-3 && (line.offset.0 - 2000).abs() < 20, "{line:?}");
         assert!((line.rest - 224.0).abs() < 3.0 && 0.999 < line.r_squared, "{line:?}");
     }
 
     #[test]
     fn samples_without_spread_make_a_line_of_slope_one() {
-        let line = Line::of(&sums([[500, 100], [700, 100]].into_iter()));
+        let line = FittedLine::of(&sums([[500, 100], [700, 100]].into_iter()));
         assert_eq!((line.slope, line.offset, line.rest), (1.0, Score(500), 100.0));
-        assert_eq!(Line::of(&PointSums::default()).rest, 0.0);
+        assert_eq!(FittedLine::of(&PointSums::default()).rest, 0.0);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::task::{BATCH_PAIRS, FACTS, GateTask};
 use crate::artifact::dataset::verdict::read_verdict;
 use crate::artifact::publish::{exists, remove_file};
 use crate::artifact::{ArtifactError, Footer, GATE_GAMES, GateGameRow, PartRange, Step, Table, TableRow, VerdictFile};
-use crate::pipeline::parts::{PartFiles, PartKind, Parts, PartsProgress, Sampling, Sink};
+use crate::pipeline::parts::{CheckSampling, PartFiles, PartKind, Parts, PartsProgress, Sink};
 use crate::pipeline::stage::Facts;
 use crate::pipeline::{Context, StageError};
 use arrow::array::RecordBatch;
@@ -67,7 +67,7 @@ impl Parts<'_, Batches<'_>> {
 impl PartKind for Batches<'_> {
     const FACTS: &'static Facts = &FACTS;
     /// A tenth of the pairs, if they are false, is found with a probability of 99.8 %.
-    const SAMPLING: Sampling = Sampling { unit: "pairs", per: 50, min: 60, max: u64::MAX };
+    const SAMPLING: CheckSampling = CheckSampling { unit: "pairs", per: 50, min: 60, max: u64::MAX };
 
     type Rows = BatchRows;
     type Proof = PairProof;

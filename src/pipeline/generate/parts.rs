@@ -1,14 +1,14 @@
 //! The parts of self-play: games with their positions.
 
 use super::openings::Openings;
-use super::play::{Player, SelfplayGame};
+use super::play::{SelfplayGame, SelfplayPlayer};
 use super::proof::GameProof;
 use super::recipe::recipe;
 use super::remake::difference;
 use super::task::{FACTS, GenerateTask};
 use crate::artifact::dataset::bounds::GAME_ROWS_MAX;
 use crate::artifact::{ArtifactError, Footer, GAMES, GameRow, POSITIONS, PartRange, PositionRow, Table, TableRow};
-use crate::pipeline::parts::{PartFiles, PartKind, Parts, Sampling, Sink};
+use crate::pipeline::parts::{CheckSampling, PartFiles, PartKind, Parts, Sink};
 use crate::pipeline::stage::Facts;
 use crate::pipeline::workers::make_items;
 use crate::pipeline::{Context, StageError};
@@ -23,7 +23,7 @@ pub(super) fn selfplay_parts(task: &GenerateTask) -> Parts<'_, &GenerateTask> {
 impl PartKind for &GenerateTask {
     const FACTS: &'static Facts = &FACTS;
     /// Little work beside that of the shards.
-    const SAMPLING: Sampling = Sampling { unit: "games", per: 100, min: 16, max: 256 };
+    const SAMPLING: CheckSampling = CheckSampling { unit: "games", per: 100, min: 16, max: 256 };
 
     type Rows = Vec<SelfplayGame>;
     type Proof = GameProof;
@@ -52,8 +52,8 @@ impl PartKind for &GenerateTask {
     ) -> Result<(), StageError> {
         let openings = Openings::new(&self.config, self.book.as_ref())?;
         let GenerateTask { config, seed, generation, model, .. } = self;
-        let player = || Player::new(config, &openings, *seed, *generation, &model.model, context.stop);
-        make_items(ranges, player, Player::play, sink, context)
+        let player = || SelfplayPlayer::new(config, &openings, *seed, *generation, &model.model, context.stop);
+        make_items(ranges, player, SelfplayPlayer::play, sink, context)
     }
 
     fn count(games: &Vec<SelfplayGame>) -> Vec<(&'static str, u64)> {

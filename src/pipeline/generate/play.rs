@@ -32,7 +32,7 @@ impl SelfplayGame {
 }
 
 /// Plays games, one after another, with one search table.
-pub(super) struct Player<'a> {
+pub(super) struct SelfplayPlayer<'a> {
     config: &'a Checked<GenerateConfig>,
     openings: &'a Openings<'a>,
     seed: u64,
@@ -43,7 +43,7 @@ pub(super) struct Player<'a> {
     nodes: u64,
 }
 
-impl<'a> Player<'a> {
+impl<'a> SelfplayPlayer<'a> {
     pub(super) fn new(
         config: &'a Checked<GenerateConfig>,
         openings: &'a Openings<'a>,

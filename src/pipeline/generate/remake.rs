@@ -1,7 +1,7 @@
 //! Plays a sample of a dataset's games again from their streams.
 
 use super::openings::Openings;
-use super::play::{Player, SelfplayGame};
+use super::play::{SelfplayGame, SelfplayPlayer};
 use super::recipe::origin_of;
 use super::task::{ALGORITHM, GenerateConfig, OpeningChoice};
 use crate::artifact::{ArtifactError, Dataset, GAMES, Model, POSITIONS, Table};
@@ -57,7 +57,7 @@ impl<'a> Remake<'a> {
             _ => Openings::new(&self.config, None)?,
         };
         let mut player =
-            Player::new(&self.config, &openings, manifest.seed, manifest.generation, self.model, context.stop);
+            SelfplayPlayer::new(&self.config, &openings, manifest.seed, manifest.generation, self.model, context.stop);
         let mut count = 0;
         for id in wanted {
             if let Some((table, reason)) = difference(&games, &player.play(id)?) {

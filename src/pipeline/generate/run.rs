@@ -2,7 +2,7 @@
 
 use super::openings::Openings;
 use super::parts::selfplay_parts;
-use super::play::Player;
+use super::play::SelfplayPlayer;
 use super::task::{GenerateReport, GenerateTask};
 use crate::artifact::{FolderLock, Manifest, POSITIONS};
 use crate::pipeline::parts::PartsReport;
@@ -34,7 +34,8 @@ pub fn generate(task: &GenerateTask, context: Context<'_>) -> Result<GenerateRep
 /// As [`generate`].
 pub fn play_until(task: &GenerateTask, is_enough: impl Fn() -> bool, context: Context<'_>) -> Result<u64, StageError> {
     let openings = Openings::new(&task.config, task.book.as_ref())?;
-    let mut player = Player::new(&task.config, &openings, task.seed, task.generation, &task.model.model, context.stop);
+    let mut player =
+        SelfplayPlayer::new(&task.config, &openings, task.seed, task.generation, &task.model.model, context.stop);
     make_until(task.config.games, |game| player.play(game), is_enough)
 }
 

@@ -3,7 +3,7 @@
 //! A part that is finished has another file than one that is not, so that a process that is behind never replaces what
 //! another has finished. Any number of them may write: a finished part has the same bytes whoever learned it.
 
-use super::parts::{Learned, Part};
+use super::parts::{Learned, TrainPart};
 use super::slots::SlotMap;
 use super::task::{FACTS, Round, TrainConfig, TrainTask};
 use crate::artifact::publish::{
@@ -61,19 +61,19 @@ impl Checkpoint {
     }
 
     /// What a part has learned so far; `None` without a sound checkpoint of this step.
-    pub(super) fn read(&self, part: &Part, map: &SlotMap<'_>) -> Result<Option<Learned>, ArtifactError> {
+    pub(super) fn read(&self, part: &TrainPart, map: &SlotMap<'_>) -> Result<Option<Learned>, ArtifactError> {
         let finished = self.finished(part, map)?;
         if finished.is_some() { Ok(finished) } else { self.find(part, &self.begun_path(part), map) }
     }
 
     /// What a part has learned in all epochs; `None` without a sound checkpoint of this step.
-    pub(super) fn finished(&self, part: &Part, map: &SlotMap<'_>) -> Result<Option<Learned>, ArtifactError> {
+    pub(super) fn finished(&self, part: &TrainPart, map: &SlotMap<'_>) -> Result<Option<Learned>, ArtifactError> {
         let learned = self.find(part, &self.path(part), map)?;
         Ok(learned.filter(|learned| learned.errors.len() == self.epochs_of(part)))
     }
 
     /// Replaces the checkpoint of a part, once it has learned.
-    pub(super) fn write(&self, part: &Part, learned: &Learned) -> Result<(), ArtifactError> {
+    pub(super) fn write(&self, part: &TrainPart, learned: &Learned) -> Result<(), ArtifactError> {
         if learned.errors.is_empty() {
             return Ok(());
         }
@@ -97,20 +97,20 @@ impl Checkpoint {
     }
 
     /// The file of a part that is finished.
-    pub(super) fn path(&self, part: &Part) -> PathBuf {
+    pub(super) fn path(&self, part: &TrainPart) -> PathBuf {
         self.folder.join(format!("part-{:05}", part.number))
     }
 
     /// The file of a part that is begun.
-    fn begun_path(&self, part: &Part) -> PathBuf {
+    fn begun_path(&self, part: &TrainPart) -> PathBuf {
         self.folder.join(format!("part-{:05}.begun", part.number))
     }
 
-    fn epochs_of(&self, part: &Part) -> usize {
+    fn epochs_of(&self, part: &TrainPart) -> usize {
         self.config.epochs_of(part.round) as usize
     }
 
-    fn find(&self, part: &Part, path: &Path, map: &SlotMap<'_>) -> Result<Option<Learned>, ArtifactError> {
+    fn find(&self, part: &TrainPart, path: &Path, map: &SlotMap<'_>) -> Result<Option<Learned>, ArtifactError> {
         match read_bounded(path, SIZE_MAX) {
             Ok(bytes) => Ok(self.parse(part, &bytes, map).filter(|learned| self.fits(part, learned))),
             // Without a checkpoint that can be trusted, the part starts over, with the same result.
@@ -120,7 +120,7 @@ impl Checkpoint {
     }
 
     /// Whether a part can have learned this.
-    fn fits(&self, part: &Part, Learned { weights, errors, .. }: &Learned) -> bool {
+    fn fits(&self, part: &TrainPart, Learned { weights, errors, .. }: &Learned) -> bool {
         let most = match part.round {
             Round::Vectors => (COMPONENT_MAX as u32) << FRACTION_BITS,
             _ => (i16::MAX as u32) << self.config.fraction_bits,
@@ -128,13 +128,13 @@ impl Checkpoint {
         errors.len() <= self.epochs_of(part) && weights.iter().all(|weight| weight.unsigned_abs() <= most)
     }
 
-    fn hash(&self, part: &Part, bytes: &[u8]) -> String {
+    fn hash(&self, part: &TrainPart, bytes: &[u8]) -> String {
         let mut hasher = FieldHasher::new("train checkpoint");
         hasher.field("step", self.step.to_string().as_bytes()).field("part", &part.number.to_le_bytes());
         hasher.field("bytes", bytes).finish().to_string()
     }
 
-    fn parse(&self, part: &Part, bytes: &[u8], map: &SlotMap<'_>) -> Option<Learned> {
+    fn parse(&self, part: &TrainPart, bytes: &[u8], map: &SlotMap<'_>) -> Option<Learned> {
         let (hash, bytes) = bytes.split_at_checked(HASH_SIZE)?;
         if hash != self.hash(part, bytes).as_bytes() {
             return None;
@@ -168,8 +168,8 @@ mod tests {
     }
 
     /// A part of the weights of a phase, or of vectors.
-    fn part(number: u32, round: Round) -> Part {
-        Part { number, round, phases: 0..1, empties: 0..=60 }
+    fn part(number: u32, round: Round) -> TrainPart {
+        TrainPart { number, round, phases: 0..1, empties: 0..=60 }
     }
 
     /// Asks for something of the checkpoints of a training with two epochs.

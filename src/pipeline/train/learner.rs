@@ -5,7 +5,7 @@ use super::blocks::Blocks;
 use super::checkpoint::Checkpoint;
 use super::delta::Weights;
 use super::order::{Order, Shuffle};
-use super::parts::{Learned, LearnedParts, Part, Plan};
+use super::parts::{Learned, LearnedParts, TrainPart, TrainPlan};
 use super::recipe::Initial;
 use super::rows::TrainingRow;
 use super::slots::SlotMap;
@@ -29,7 +29,7 @@ const ROWS_BETWEEN_CHECKPOINTS: u64 = 4_000_000;
 /// A training at work.
 pub(super) struct Learner<'a> {
     pub(super) task: &'a TrainTask,
-    pub(super) plan: &'a Plan,
+    pub(super) plan: &'a TrainPlan,
     pub(super) map: &'a SlotMap<'a>,
     pub(super) initial: &'a Initial,
     pub(super) rows: &'a Blocks<TrainingRow>,
@@ -40,7 +40,7 @@ pub(super) struct Learner<'a> {
 /// Some parts while they are learned.
 struct Work<'p> {
     learned: LearnedParts,
-    waiting: Vec<&'p Part>,
+    waiting: Vec<&'p TrainPart>,
     error: Option<StageError>,
 }
 
@@ -65,7 +65,11 @@ impl Learner<'_> {
     /// # Errors
     ///
     /// The first error of a part; those that have not begun by then are dropped.
-    pub(super) fn learn_parts(&self, parts: Vec<&Part>, learned: LearnedParts) -> Result<LearnedParts, StageError> {
+    pub(super) fn learn_parts(
+        &self,
+        parts: Vec<&TrainPart>,
+        learned: LearnedParts,
+    ) -> Result<LearnedParts, StageError> {
         let work = Mutex::new(Work { learned, waiting: parts, error: None });
         rayon::scope_fifo(|scope| self.begin_ready(&work, scope));
         let Work { learned, error, .. } = work.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -74,9 +78,9 @@ impl Learner<'_> {
 
     /// Begins all parts that wait for no other, the largest first, so that the threads end at about the same time.
     fn begin_ready<'s, 'p: 's>(&'s self, work: &'s Mutex<Work<'p>>, scope: &ScopeFifo<'s>) {
-        let mut ready: Vec<&'p Part> = {
+        let mut ready: Vec<&'p TrainPart> = {
             let Work { learned, waiting, .. } = &mut *lock(work);
-            let is_learned = |part: &&Part| learned.contains_key(&part.number);
+            let is_learned = |part: &&TrainPart| learned.contains_key(&part.number);
             waiting.extract_if(.., |part| self.plan.needs(part).iter().all(is_learned)).collect()
         };
         ready.sort_by_key(|part| Reverse(self.rows.row_count(&part.empties)));
@@ -99,9 +103,9 @@ impl Learner<'_> {
     }
 
     /// Row visits of some parts.
-    pub(super) fn visits<'p>(&self, parts: impl IntoIterator<Item = &'p Part>) -> u64 {
+    pub(super) fn visits<'p>(&self, parts: impl IntoIterator<Item = &'p TrainPart>) -> u64 {
         let visits =
-            |part: &Part| u64::from(self.task.config.epochs_of(part.round)) * self.rows.row_count(&part.empties);
+            |part: &TrainPart| u64::from(self.task.config.epochs_of(part.round)) * self.rows.row_count(&part.empties);
         parts.into_iter().map(visits).sum()
     }
 
@@ -123,13 +127,13 @@ impl Learner<'_> {
     }
 
     /// The number of the group of phases that share the vectors of a part.
-    fn group(&self, part: &Part) -> usize {
+    fn group(&self, part: &TrainPart) -> usize {
         let set = &self.task.features;
         set.group(set.phase_empties_max()[part.middle()])
     }
 
     /// What a part has learned before its first row.
-    fn begin(&self, part: &Part, needed: &LearnedParts) -> Learned {
+    fn begin(&self, part: &TrainPart, needed: &LearnedParts) -> Learned {
         let of_phase = |round| self.plan.of_phase(round, part.phases.start).and_then(|part| needed.get(&part.number));
         let unvisited = || vec![0; self.map.len()];
         let inherited = || self.inherited_weights(part.middle());
@@ -150,7 +154,7 @@ impl Learner<'_> {
     }
 
     /// The vectors beside which a part learns weights.
-    fn frozen_vectors(&self, part: &Part, needed: &LearnedParts) -> Option<SlotVectors> {
+    fn frozen_vectors(&self, part: &TrainPart, needed: &LearnedParts) -> Option<SlotVectors> {
         let components = match part.round {
             Round::Vectors => return None,
             Round::Refit => {
@@ -164,7 +168,7 @@ impl Learner<'_> {
     }
 
     /// A part that continues what it has learned.
-    fn lesson(&self, part: &Part, needed: &LearnedParts, learned: Learned) -> Lesson<'_> {
+    fn lesson(&self, part: &TrainPart, needed: &LearnedParts, learned: Learned) -> Lesson<'_> {
         let (config, map, Learned { weights, visits, .. }) = (&self.task.config, self.map, learned);
         if part.round != Round::Vectors {
             return Lesson::Weights(Weights::new(config, map, weights, visits));
@@ -194,7 +198,7 @@ impl Learner<'_> {
     }
 
     /// Learns the rows of a part as often as there are epochs.
-    fn learn(&self, part: &Part, needed: &LearnedParts) -> Result<Learned, StageError> {
+    fn learn(&self, part: &TrainPart, needed: &LearnedParts) -> Result<Learned, StageError> {
         let all_are_read = part.empties.clone().all(|empties| self.rows.keeps(empties));
         assert!(all_are_read, "the rows of part {} were read", part.number);
         let count = self.rows.row_count(&part.empties);
@@ -228,7 +232,7 @@ impl Learner<'_> {
 
     fn epoch(
         &self,
-        part: &Part,
+        part: &TrainPart,
         epoch: u32,
         lesson: &mut Lesson<'_>,
         frozen: Option<&SlotVectors>,
@@ -289,7 +293,7 @@ impl Learner<'_> {
     }
 
     /// The mean error of each epoch over the rows of all parts of the round of a part, before each row's update.
-    fn losses(&self, part: Option<&Part>, learned: &LearnedParts) -> Vec<EpochLoss> {
+    fn losses(&self, part: Option<&TrainPart>, learned: &LearnedParts) -> Vec<EpochLoss> {
         let Some(round) = part.map(|part| part.round) else { return Vec::new() };
         let (config, parts) = (&self.task.config, || self.plan.round(round));
         // A millidisc has this many units of the errors.
@@ -371,7 +375,7 @@ mod tests {
         };
         let mut initial = Initial::new(&task).unwrap();
         initial.model = begin.unwrap_or(initial.model);
-        let (set, plan) = (TrainingSet::of_rows(&rows()), Plan::new(&task.features, config));
+        let (set, plan) = (TrainingSet::of_rows(&rows()), TrainPlan::new(&task.features, config));
         let mut map = SlotMap::new(&task.features);
         map.kernel = kernel;
         let (rows, context) = (&set.training, context(&NEVER));

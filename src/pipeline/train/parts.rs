@@ -11,7 +11,7 @@ const GROUP_PHASES: usize = 5;
 
 /// What is learned together, from rows in a range of empty squares.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct TrainPart {
     /// Its number among all parts of the training, round after round.
     pub(super) number: u32,
     pub(super) round: Round,
@@ -21,7 +21,7 @@ pub(super) struct Part {
     pub(super) empties: RangeInclusive<u8>,
 }
 
-impl Part {
+impl TrainPart {
     /// The phase in the middle of its phases.
     pub(super) fn middle(&self) -> usize {
         self.phases.start + self.phases.len() / 2
@@ -44,12 +44,12 @@ pub(super) type LearnedParts = BTreeMap<u32, Learned>;
 
 /// The parts of a training.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct TrainPlan {
     /// By number. There are no wide ones if there is only one phase, or no `wide_overlap`.
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<TrainPart>,
 }
 
-impl Plan {
+impl TrainPlan {
     /// The parts that a config asks for.
     pub(super) fn new(set: &PatternSet, config: &TrainConfig) -> Self {
         let count = set.phase_count();
@@ -66,7 +66,7 @@ impl Plan {
             rounds.extend(each(Round::Refit));
         }
         let part = |(number, (round, phases)): (u32, (Round, Range<usize>))| {
-            let mut part = Part { number, round, empties: phase_empties(set, phases.start), phases };
+            let mut part = TrainPart { number, round, empties: phase_empties(set, phases.start), phases };
             let middle = phase_empties(set, part.middle());
             part.empties = match round {
                 Round::Wide => widened(middle, config.wide_overlap),
@@ -79,22 +79,22 @@ impl Plan {
     }
 
     /// The parts of a round.
-    pub(super) fn round(&self, round: Round) -> impl Iterator<Item = &Part> {
+    pub(super) fn round(&self, round: Round) -> impl Iterator<Item = &TrainPart> {
         self.parts.iter().filter(move |part| part.round == round)
     }
 
     /// The parts that make the weights of the model, one for each phase.
-    pub(super) fn last_round(&self) -> impl Iterator<Item = &Part> {
+    pub(super) fn last_round(&self) -> impl Iterator<Item = &TrainPart> {
         self.round(self.parts.last().map_or(Round::Phases, |part| part.round))
     }
 
     /// The part of a round that has a phase.
-    pub(super) fn of_phase(&self, round: Round, phase: usize) -> Option<&Part> {
+    pub(super) fn of_phase(&self, round: Round, phase: usize) -> Option<&TrainPart> {
         self.round(round).find(|part| part.phases.contains(&phase))
     }
 
     /// The parts from which a part begins, or beside which it learns.
-    pub(super) fn needs(&self, part: &Part) -> Vec<&Part> {
+    pub(super) fn needs(&self, part: &TrainPart) -> Vec<&TrainPart> {
         let of_phase = |round| self.of_phase(round, part.phases.start);
         match part.round {
             Round::Wide => Vec::new(),
@@ -133,8 +133,8 @@ mod tests {
         let overlapping = |overlaps: (u8, u8)| {
             default_table::<TrainConfig>().with(|config| (config.overlap, config.wide_overlap) = overlaps).unwrap()
         };
-        let plan = Plan::new(&set, &overlapping((2, 5)));
-        let ranges = |plan: &Plan, round| -> Vec<_> {
+        let plan = TrainPlan::new(&set, &overlapping((2, 5)));
+        let ranges = |plan: &TrainPlan, round| -> Vec<_> {
             plan.round(round).map(|part| (part.number, part.phases.clone(), part.empties.clone())).collect()
         };
         assert_eq!(ranges(&plan, Round::Wide), [(0, 0..5, 41..=55), (1, 5..10, 16..=30), (2, 10..12, 0..=10)]);
@@ -142,18 +142,19 @@ mod tests {
         assert_eq!(phases[0], (3, 0..1, 54..=60));
         assert_eq!(phases[1], (4, 1..2, 49..=57));
         assert_eq!(phases[11], (14, 11..12, 0..=7));
-        let needs = |plan: &Plan, part: &Part| plan.needs(part).iter().map(|part| part.number).collect::<Vec<_>>();
+        let needs =
+            |plan: &TrainPlan, part: &TrainPart| plan.needs(part).iter().map(|part| part.number).collect::<Vec<_>>();
         let groups: Vec<u32> = plan.round(Round::Phases).map(|part| needs(&plan, part)[0]).collect();
         assert_eq!(groups, [0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2]);
         assert!(plan.round(Round::Wide).all(|part| plan.needs(part).is_empty()));
         let last: Vec<u32> = plan.last_round().map(|part| part.number).collect();
         assert_eq!((last[0], last.len(), plan.parts.len()), (3, 12, 15));
 
-        let narrow = Plan::new(&set, &overlapping((0, 0)));
+        let narrow = TrainPlan::new(&set, &overlapping((0, 0)));
         assert_eq!((narrow.round(Round::Wide).count(), narrow.parts[11].empties.clone()), (0, 0..=5));
         assert!(narrow.parts.iter().all(|part| narrow.needs(part).is_empty()));
         let shape = VectorShape { size: 4, empties_max: vec![60, 30] };
-        let plan = Plan::new(&set.with_vectors(shape).unwrap(), &overlapping((2, 5)));
+        let plan = TrainPlan::new(&set.with_vectors(shape).unwrap(), &overlapping((2, 5)));
         assert_eq!(ranges(&plan, Round::Vectors), [(15, 0..6, 31..=60), (16, 6..12, 0..=30)]);
         assert_eq!(ranges(&plan, Round::Refit)[11], (28, 11..12, 0..=7));
         assert_eq!(needs(&plan, &plan.parts[16]), [9, 10, 11, 12, 13, 14]);

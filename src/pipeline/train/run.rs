@@ -3,12 +3,12 @@
 use super::checkpoint::{Checkpoint, remove_published};
 use super::learner::Learner;
 use super::metrics::judge;
-use super::parts::Plan;
+use super::parts::TrainPlan;
 use super::recipe::{Initial, contents, continues_vectors, open_datasets, step};
 use super::rows::{TrainingSet, read_rows};
 use super::slots::SlotMap;
 use super::task::{FACTS, LabelErrors, TrainMetrics, TrainReport, TrainTask};
-use crate::artifact::model::document::Origin;
+use crate::artifact::model::document::VersionOrigin;
 use crate::artifact::publish::temporary::sweep;
 use crate::artifact::{ArtifactError, ContentHash, Dataset, DatasetEntry, FolderLock, Model, ModelKind, POSITIONS};
 use crate::engine::EMPTIES_MAX;
@@ -40,7 +40,7 @@ pub fn train(task: &TrainTask, context: Context<'_>) -> Result<TrainReport, Stag
         let set = read_rows(task, &datasets, context)?;
         fit_from(task, &set, Some(checkpoint.clone()), context)
     })?;
-    let origin = Origin {
+    let origin = VersionOrigin {
         kind: ModelKind::Draft,
         stage: FACTS.name.into(),
         step,
@@ -69,7 +69,7 @@ fn dataset_entry(dataset: &Dataset) -> DatasetEntry {
 
 /// How much of a training that was stopped is done, if there is one: epochs of its parts, and how many there are.
 pub fn epochs_done<M>(task: &TrainTask<M>, step: ContentHash) -> Result<Option<[u64; 2]>, ArtifactError> {
-    let plan = Plan::new(&task.features, &task.config);
+    let plan = TrainPlan::new(&task.features, &task.config);
     let (checkpoint, map) = (Checkpoint::new(task, step), SlotMap::new(&task.features));
     let (mut done, mut all) = (0, 0);
     for part in &plan.parts {
@@ -96,7 +96,7 @@ fn fit_from(
     context: Context<'_>,
 ) -> Result<(Model, TrainMetrics), StageError> {
     let initial = Initial::new(task)?;
-    let (plan, map) = (Plan::new(&task.features, &task.config), SlotMap::new(&task.features));
+    let (plan, map) = (TrainPlan::new(&task.features, &task.config), SlotMap::new(&task.features));
     let baseline = task.parent.as_ref().map_or(&initial.model.evaluation, |parent| &parent.model.evaluation);
     let [before, ..] = judge(baseline, None, set, context)?.errors();
     let rows = &set.training;
@@ -130,7 +130,7 @@ fn fit_from(
 ///
 /// As [`fit`].
 pub fn learn(task: &TrainTask, set: &TrainingSet, context: Context<'_>) -> Result<u64, StageError> {
-    let (plan, map) = (Plan::new(&task.features, &task.config), SlotMap::new(&task.features));
+    let (plan, map) = (TrainPlan::new(&task.features, &task.config), SlotMap::new(&task.features));
     let (initial, rows) = (&Initial::new(task)?, &set.training);
     let learner = Learner { task, plan: &plan, map: &map, initial, rows, checkpoint: None, context };
     let visits = learner.visits(&plan.parts);

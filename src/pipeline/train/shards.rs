@@ -3,7 +3,7 @@
 
 use super::checkpoint::Checkpoint;
 use super::learner::Learner;
-use super::parts::{Learned, LearnedParts, Part, Plan};
+use super::parts::{Learned, LearnedParts, TrainPart, TrainPlan};
 use super::recipe::{Initial, contents, open_datasets, step};
 use super::rows::read_some_rows;
 use super::slots::SlotMap;
@@ -22,7 +22,7 @@ pub struct TrainShards<'a> {
     task: &'a TrainTask,
     datasets: Vec<Dataset>,
     step: ContentHash,
-    plan: Plan,
+    plan: TrainPlan,
     map: SlotMap<'a>,
     checkpoint: Checkpoint,
 }
@@ -33,7 +33,7 @@ impl Shards for TrainShards<'_> {
         let parts = &self.plan.parts;
         let done = if self.is_published()? { vec![true; parts.len()] } else { self.done()? };
         let first = parts.iter().zip(&done).find(|(_, is_done)| !**is_done);
-        let is_early = |part: &Part| first.is_some_and(|(first, _)| first.round < part.round);
+        let is_early = |part: &TrainPart| first.is_some_and(|(first, _)| first.round < part.round);
         Ok(PartsProgress { wanted: 0..parts.partition_point(|part| !is_early(part)), done })
     }
 
@@ -86,7 +86,7 @@ impl<'a> TrainShards<'a> {
     pub fn new(task: &'a TrainTask) -> Result<Self, StageError> {
         let datasets = open_datasets(task)?;
         let step = step(task, &contents(&datasets)).id;
-        let plan = Plan::new(&task.features, &task.config);
+        let plan = TrainPlan::new(&task.features, &task.config);
         let (map, checkpoint) = (SlotMap::new(&task.features), Checkpoint::new(task, step));
         Ok(Self { task, datasets, step, plan, map, checkpoint })
     }
@@ -113,7 +113,7 @@ impl<'a> TrainShards<'a> {
         let count = self.plan.round(Round::Phases).count();
         let phase = number_below(sample_seed, Stream::Remake, b"phase", count as u64) as usize;
         let rounds = [Round::Wide, Round::Phases, Round::Refit];
-        let parts: Vec<&Part> = rounds.into_iter().filter_map(|round| self.plan.of_phase(round, phase)).collect();
+        let parts: Vec<&TrainPart> = rounds.into_iter().filter_map(|round| self.plan.of_phase(round, phase)).collect();
         let (_, learned) = self.learn(&parts, None, context)?;
         for part in parts {
             if self.finished(part)?.as_ref() != Some(&learned[&part.number]) {
@@ -137,7 +137,7 @@ impl<'a> TrainShards<'a> {
     }
 
     /// The parts with these numbers.
-    fn parts(&self, wanted: Range<usize>) -> Result<Vec<&Part>, StageError> {
+    fn parts(&self, wanted: Range<usize>) -> Result<Vec<&TrainPart>, StageError> {
         let parts = &self.plan.parts;
         let found = parts.get(wanted.clone()).map(|parts| parts.iter().collect());
         found.ok_or_else(|| {
@@ -147,12 +147,12 @@ impl<'a> TrainShards<'a> {
         })
     }
 
-    fn finished(&self, part: &Part) -> Result<Option<Learned>, ArtifactError> {
+    fn finished(&self, part: &TrainPart) -> Result<Option<Learned>, ArtifactError> {
         self.checkpoint.finished(part, &self.map)
     }
 
     /// What parts need, except what is among them.
-    fn needed_by(&self, parts: &[&Part]) -> Result<LearnedParts, StageError> {
+    fn needed_by(&self, parts: &[&TrainPart]) -> Result<LearnedParts, StageError> {
         let mut learned = LearnedParts::new();
         for part in parts {
             for needed in self.plan.needs(part) {
@@ -173,7 +173,7 @@ impl<'a> TrainShards<'a> {
     /// Learns parts: their row visits, and what each has learned.
     fn learn(
         &self,
-        parts: &[&Part],
+        parts: &[&TrainPart],
         checkpoint: Option<Checkpoint>,
         context: Context<'_>,
     ) -> Result<(u64, LearnedParts), StageError> {
@@ -191,7 +191,7 @@ impl<'a> TrainShards<'a> {
         })
     }
 
-    fn false_part(&self, part: &Part) -> StageError {
+    fn false_part(&self, part: &TrainPart) -> StageError {
         let is_needed = self.plan.parts.iter().any(|other| self.plan.needs(other).contains(&part));
         let remedy = if is_needed {
             format!("other parts began from it: remove {} and run all shards again", self.checkpoint.folder.display())
@@ -211,14 +211,14 @@ pub fn visits_of_parts(features: &PatternSet, config: &TrainConfig, rows: u64) -
 
 /// The same, round after round: once the parts of a round are learned, those of the next can be learned in any order.
 pub fn visits_of_rounds(features: &PatternSet, config: &TrainConfig, rows: u64) -> Vec<Vec<u64>> {
-    let visits = |part: &Part| {
+    let visits = |part: &TrainPart| {
         let (least, most) = (config.empties_min.max(1), config.empties_max);
         let learned = part.empties.clone().filter(|empties| (least..=most).contains(empties)).count();
         let visits =
             u128::from(rows) * learned as u128 * u128::from(config.epochs_of(part.round)) / u128::from(EMPTIES_MAX);
         u64::try_from(visits).unwrap_or(u64::MAX)
     };
-    let parts = Plan::new(features, config).parts;
+    let parts = TrainPlan::new(features, config).parts;
     let rounds = parts.chunk_by(|left, right| left.round == right.round);
     rounds.map(|round| round.iter().map(visits).collect()).collect()
 }

@@ -1,6 +1,6 @@
 //! Command lines as they arrive, watched for `ping`, which ends a search at work.
 
-use crate::play::lines::{Line, Lines};
+use crate::play::lines::{InputLine, Lines};
 use std::io::BufRead;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 pub(super) fn read_commands(input: impl BufRead + Send + 'static) -> (Lines, Arc<Pings>) {
     let pings = Arc::new(Pings::default());
     let arriving = Arc::clone(&pings);
-    let arrive = move |line: &Line| {
+    let arrive = move |line: &InputLine| {
         if !line.is_cut && is_ping(&line.text) {
             arriving.arrive();
         }
@@ -59,7 +59,7 @@ mod tests {
     fn a_line_that_is_too_long_is_no_ping() {
         let long = format!("ping {}", "x".repeat(1 << 17));
         let (lines, pings) = read_commands(Cursor::new(format!("go\n{long}\nquit").into_bytes()));
-        let lines: Vec<Line> = std::iter::from_fn(|| lines.next(&NEVER)).collect();
+        let lines: Vec<InputLine> = std::iter::from_fn(|| lines.next(&NEVER)).collect();
         assert_eq!(lines.iter().map(|line| line.is_cut).collect::<Vec<_>>(), [false, true, false]);
         assert!(!pings.stop.load(Ordering::SeqCst));
     }

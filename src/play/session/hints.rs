@@ -1,6 +1,6 @@
 //! The best moves of a position with what they are worth.
 
-use super::Session;
+use super::GameSession;
 use crate::engine::{Depth, Limits, MoveValue, Score, Square, Stopped};
 
 /// The best moves, best first.
@@ -27,7 +27,7 @@ pub struct Hint {
     pub score: Score,
 }
 
-impl Session<'_> {
+impl GameSession<'_> {
     /// The best moves, at most `count`. Only a single one has a line, and may end at a node limit.
     pub fn hints(&mut self, count: usize, limits: Limits) -> Result<Hints, Stopped> {
         let position = self.game().latest().position;

@@ -1,6 +1,6 @@
 //! The moves of a game against the best ones: what each of them lost.
 
-use super::Session;
+use super::GameSession;
 use crate::engine::{ColoredPosition, Depth, Discs, Limits, Score, Square, Stopped};
 
 /// A move that loses at least this much is a turning point: exact scores are even, and less is within the error of a search.
@@ -40,7 +40,7 @@ impl ReviewedMove {
     }
 }
 
-impl Session<'_> {
+impl GameSession<'_> {
     /// All moves of the game in order, passes left out. The limits must allow a depth of one ply at least.
     pub fn review(&mut self) -> Result<Vec<ReviewedMove>, Stopped> {
         let plies = 0..self.game.plies().len();
@@ -112,7 +112,7 @@ mod tests {
     fn check_losses(exact_empties: u8) {
         let model = LoadedModel::builtin(Builtin::SquareWeights).model;
         let limits = Limits { exact_empties, ..Limits::full_width(Depth(3)) };
-        let mut session = Session::new(&model, limits, &NEVER);
+        let mut session = GameSession::new(&model, limits, &NEVER);
         session.set_game(game());
         let review = session.review().unwrap();
         let game = session.game().clone();
@@ -122,7 +122,7 @@ mod tests {
             let colored = game.positions()[reviewed.ply];
             assert_eq!((game.plies()[reviewed.ply], colored.black_to_move), (Some(reviewed.square), reviewed.black));
             // Full-width searches agree with the values of all moves.
-            let mut plain = Session::new(&model, limits, &NEVER);
+            let mut plain = GameSession::new(&model, limits, &NEVER);
             plain.set_game(Game::new(colored));
             let (values, _) = plain.move_values(limits).unwrap();
             let value = values.iter().find(|value| value.square == reviewed.square).unwrap();
@@ -141,7 +141,7 @@ mod tests {
     fn exact_losses_add_up_to_the_result() {
         let model = LoadedModel::builtin(Builtin::SquareWeights).model;
         let limits = Limits { exact_empties: 12, ..Limits::full_width(Depth(1)) };
-        let mut session = Session::new(&model, limits, &NEVER);
+        let mut session = GameSession::new(&model, limits, &NEVER);
         session.set_game(game());
         let review = session.review().unwrap();
         let exact: Vec<_> = review.iter().filter(|reviewed| reviewed.exact).collect();
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn only_moves_are_reviewed() {
         let model = LoadedModel::builtin(Builtin::SquareWeights).model;
-        let mut session = Session::new(&model, Limits::full_width(Depth(0)), &NEVER);
+        let mut session = GameSession::new(&model, Limits::full_width(Depth(0)), &NEVER);
         assert_eq!(session.review(), Ok(Vec::new()));
         session.set_game(Game::from_transcript("f5d6").unwrap());
         assert_eq!(session.review_move(2), Ok(None));

@@ -3,7 +3,7 @@
 
 use super::schedule::{Kind, Schedule};
 use super::world::{Machine, Piece, Simulated, World};
-use renma::cluster::drive::{Event, Runner, drive};
+use renma::cluster::drive::{Runner, RunnerEvent, drive};
 use renma::cluster::progress::PlanProgress;
 use renma::pipeline::stage::Stage;
 use renma::pipeline::{Context, StageError};
@@ -53,10 +53,10 @@ impl Runner for Timed<'_, '_> {
         self.timed(|timed| timed.runner.submit(shard))
     }
 
-    fn wait(&mut self, longest: Duration) -> Result<Vec<Event>, StageError> {
+    fn wait(&mut self, longest: Duration) -> Result<Vec<RunnerEvent>, StageError> {
         self.timed(|timed| {
             let events = timed.runner.wait(longest)?;
-            timed.events += events.iter().filter(|event| matches!(event, Event::Ended(_))).count();
+            timed.events += events.iter().filter(|event| matches!(event, RunnerEvent::Ended(_))).count();
             Ok(events)
         })
     }

@@ -2,7 +2,7 @@
 //! runners report. Nothing here depends on the real time.
 
 use super::schedule::{Fate, Kind, Raised, Schedule};
-use renma::cluster::drive::{Event, Runner};
+use renma::cluster::drive::{Runner, RunnerEvent};
 use renma::cluster::runs::Ended;
 use renma::pipeline::{Host, Progress, StageError};
 use std::cell::RefCell;
@@ -46,7 +46,7 @@ enum Act {
     /// The driver sees it.
     Show { piece: usize, file: usize },
     /// The runner learns something.
-    Report { driver: usize, event: Event },
+    Report { driver: usize, event: RunnerEvent },
     /// A worker is free again.
     Free { driver: usize },
 }
@@ -82,7 +82,7 @@ pub(crate) struct Driver {
     /// Submitted, and their end not yet told.
     open: BTreeSet<usize>,
     busy: usize,
-    events: VecDeque<Event>,
+    events: VecDeque<RunnerEvent>,
     is_dead: bool,
     calls: usize,
     /// The runs that it was told of as failed: shard, code.
@@ -206,14 +206,14 @@ impl<'w> World<'w> {
         if fate == Fate::Late {
             time += 60_000 + u64::from(rng.below(600_000));
         }
-        let ended = |code| Event::Ended(Ended { shard, code, cpu_seconds: Some(1.0), ..Ended::default() });
+        let ended = |code| RunnerEvent::Ended(Ended { shard, code, cpu_seconds: Some(1.0), ..Ended::default() });
         let report_at = time + u64::from(rng.below(300));
         let mut code = Some(0);
         match fate {
             Fate::Done | Fate::Late | Fate::Doubled => self.publish((driver, &pieces), (self.now, time), None),
             Fate::Moved => {
                 let worker = format!("worker {}", rng.below(9));
-                self.at(time, Act::Report { driver, event: Event::Moved { shard, worker } });
+                self.at(time, Act::Report { driver, event: RunnerEvent::Moved { shard, worker } });
                 let end = time + usual;
                 self.publish((driver, &pieces), (time, end), None);
                 self.at(end, Act::Report { driver, event: ended(Some(0)) });
@@ -302,7 +302,7 @@ impl<'w> World<'w> {
     }
 
     /// Lets time pass until something is reported to a driver, for at most `longest` milliseconds.
-    fn wait(&mut self, driver: usize, longest: u64) -> Vec<Event> {
+    fn wait(&mut self, driver: usize, longest: u64) -> Vec<RunnerEvent> {
         self.calls += 1;
         assert!(self.calls < CALLS_MAX && self.now < MILLISECONDS_MAX, "it does not end");
         self.now += 1;
@@ -331,10 +331,10 @@ impl<'w> World<'w> {
         self.deliver(driver)
     }
 
-    fn deliver(&mut self, driver: usize) -> Vec<Event> {
+    fn deliver(&mut self, driver: usize) -> Vec<RunnerEvent> {
         let mut events = Vec::from(std::mem::take(&mut self.drivers[driver].events));
         for event in &events {
-            let Event::Ended(ended) = event else { continue };
+            let RunnerEvent::Ended(ended) = event else { continue };
             let (shard, code) = (ended.shard, ended.code);
             self.tell(|| format!("driver {driver} is told that shard {shard} ended with {code:?}"));
             let is_whole = self.shards[shard].clone().all(|piece| self.is_made(piece));
@@ -350,7 +350,7 @@ impl<'w> World<'w> {
         }
         let driver = &self.drivers[driver];
         if events.is_empty() || !self.schedule.counts_late {
-            events.push(Event::Workers { count: self.schedule.workers, running: driver.busy });
+            events.push(RunnerEvent::Workers { count: self.schedule.workers, running: driver.busy });
         }
         events
     }
@@ -436,7 +436,7 @@ impl Runner for Simulated<'_, '_> {
         Ok(())
     }
 
-    fn wait(&mut self, longest: Duration) -> Result<Vec<Event>, StageError> {
+    fn wait(&mut self, longest: Duration) -> Result<Vec<RunnerEvent>, StageError> {
         let call = {
             let driver = &mut self.world.borrow_mut().drivers[self.driver];
             driver.calls += 1;

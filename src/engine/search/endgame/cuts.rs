@@ -5,8 +5,8 @@ use crate::engine::board::kernel::Kernel;
 use crate::engine::board::position::Position;
 use crate::engine::score::{Discs, Score};
 use crate::engine::search::midgame;
-use crate::engine::search::run::{Plain, Run};
-use crate::engine::search::table::Key;
+use crate::engine::search::run::{Plain, SearchRun};
+use crate::engine::search::table::PositionKey;
 use crate::engine::search::window::{Alpha, Beta, NullWindow, OpenWindow, Window};
 use std::ops::Neg;
 
@@ -46,7 +46,7 @@ pub(super) fn stability_cut(position: Position, empties: u32, window: NullWindow
 
 /// Multi-ProbCut to the end of the game; only in searches that prepare an exact one.
 #[inline(always)]
-pub(super) fn probe<K: Kernel>(run: &mut Run<'_>, node: &EndNode, window: NullWindow<Discs>) -> Option<Discs> {
+pub(super) fn probe<K: Kernel>(run: &mut SearchRun<'_>, node: &EndNode, window: NullWindow<Discs>) -> Option<Discs> {
     if !run.margin.is_finite() || node.empties < GUIDED_EMPTIES_MIN {
         return None;
     }
@@ -57,7 +57,7 @@ pub(super) fn probe<K: Kernel>(run: &mut Run<'_>, node: &EndNode, window: NullWi
 
 /// What the tables already prove about the move to `next`, if that decides a window of the mover.
 #[inline(always)]
-pub(super) fn bound_after(run: &Run<'_>, next: &EndNode, window: NullWindow<Discs>) -> Option<Discs> {
+pub(super) fn bound_after(run: &SearchRun<'_>, next: &EndNode, window: NullWindow<Discs>) -> Option<Discs> {
     if next.empties < LOOK_UP_EMPTIES_MIN {
         return None;
     }
@@ -65,7 +65,7 @@ pub(super) fn bound_after(run: &Run<'_>, next: &EndNode, window: NullWindow<Disc
     if next.empties < GUIDED_EMPTIES_MIN {
         return run.local.get(next.position).answer(window).map(Neg::neg);
     }
-    let known = run.table.get(Key::new(next.position))?;
+    let known = run.table.get(PositionKey::new(next.position))?;
     let answer = run.look_up(&known, next.depth(), in_millidiscs(window)).break_value();
     answer.map(|value| Discs::truncated(-value))
 }

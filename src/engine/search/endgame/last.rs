@@ -6,7 +6,7 @@ use crate::engine::board::kernel::{Kernel, kernel_entry};
 use crate::engine::board::position::Position;
 use crate::engine::board::square::{Square, Squares};
 use crate::engine::score::Discs;
-use crate::engine::search::run::Run;
+use crate::engine::search::run::SearchRun;
 use crate::engine::search::window::{NullWindow, Unit, Window};
 
 /// With this many empty squares or fewer a table costs more than it saves.
@@ -14,19 +14,19 @@ pub(super) const SHALLOW_EMPTIES_MAX: u32 = 5;
 
 kernel_entry! {
     /// The fail-soft value with at most [`SHALLOW_EMPTIES_MAX`] empty squares, moves ordered by parity.
-    pub(super) fn shallow(run: &mut Run<'_>, position: Position, moves: u64, window: NullWindow<Discs>, parity: Parity) -> Discs = shallow_body;
+    pub(super) fn shallow(run: &mut SearchRun<'_>, position: Position, moves: u64, window: NullWindow<Discs>, parity: Parity) -> Discs = shallow_body;
 
     /// The fail-soft value with at most four empty squares.
-    fn last_four(run: &mut Run<'_>, position: Position, window: NullWindow<Discs>, parity: Parity) -> Discs = last_four_body;
+    fn last_four(run: &mut SearchRun<'_>, position: Position, window: NullWindow<Discs>, parity: Parity) -> Discs = last_four_body;
 
-    fn last_three(run: &mut Run<'_>, position: Position, window: NullWindow<Discs>, squares: [Square; 3]) -> Discs = last_three_body;
+    fn last_three(run: &mut SearchRun<'_>, position: Position, window: NullWindow<Discs>, squares: [Square; 3]) -> Discs = last_three_body;
 
-    fn last_two(run: &mut Run<'_>, position: Position, window: NullWindow<Discs>, squares: [Square; 2]) -> Discs = last_two_body;
+    fn last_two(run: &mut SearchRun<'_>, position: Position, window: NullWindow<Discs>, squares: [Square; 2]) -> Discs = last_two_body;
 }
 
 #[inline(always)]
 fn shallow_body<K: Kernel>(
-    run: &mut Run<'_>,
+    run: &mut SearchRun<'_>,
     position: Position,
     moves: u64,
     window: NullWindow<Discs>,
@@ -66,7 +66,7 @@ fn shallow_body<K: Kernel>(
 
 #[inline(always)]
 fn last_four_body<K: Kernel>(
-    run: &mut Run<'_>,
+    run: &mut SearchRun<'_>,
     position: Position,
     window: NullWindow<Discs>,
     parity: Parity,
@@ -96,11 +96,11 @@ fn last_four_body<K: Kernel>(
 /// The fail-soft value of the best legal one of some moves, each with the squares that are left after it; `None` if none is legal.
 #[inline(always)]
 fn best_move<K: Kernel, R, const N: usize>(
-    run: &mut Run<'_>,
+    run: &mut SearchRun<'_>,
     position: Position,
     window: NullWindow<Discs>,
     moves: [(Square, R); N],
-    reply: impl Fn(&mut Run<'_>, Position, NullWindow<Discs>, R) -> Discs,
+    reply: impl Fn(&mut SearchRun<'_>, Position, NullWindow<Discs>, R) -> Discs,
 ) -> Option<Discs> {
     let mut best = None;
     for (square, rest) in moves {
@@ -138,7 +138,7 @@ const fn quarter(square: Square) -> u8 {
 
 #[inline(always)]
 fn last_three_body<K: Kernel>(
-    run: &mut Run<'_>,
+    run: &mut SearchRun<'_>,
     position: Position,
     window: NullWindow<Discs>,
     squares: [Square; 3],
@@ -163,7 +163,7 @@ fn last_three_body<K: Kernel>(
 
 #[inline(always)]
 fn last_two_body<K: Kernel>(
-    run: &mut Run<'_>,
+    run: &mut SearchRun<'_>,
     position: Position,
     window: NullWindow<Discs>,
     squares: [Square; 2],
@@ -171,7 +171,7 @@ fn last_two_body<K: Kernel>(
     run.nodes += 1;
     let [a, b] = squares;
     let tried = [(a, b), (b, a)];
-    let result = |run: &mut Run<'_>, position, _, square| last_one::<K>(run, position, square);
+    let result = |run: &mut SearchRun<'_>, position, _, square| last_one::<K>(run, position, square);
     if let Some(best) = best_move::<K, _, _>(run, position, window, tried, result) {
         return best;
     }
@@ -182,7 +182,7 @@ fn last_two_body<K: Kernel>(
 
 /// The result with one empty square.
 #[inline(always)]
-fn last_one<K: Kernel>(run: &mut Run<'_>, position: Position, square: Square) -> Discs {
+fn last_one<K: Kernel>(run: &mut SearchRun<'_>, position: Position, square: Square) -> Discs {
     run.nodes += 1;
     // Without a move the empty square counts for the side that has more of the 63 discs.
     let discs = 2 * position.player().count_ones() as i32;

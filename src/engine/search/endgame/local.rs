@@ -40,7 +40,7 @@ impl Bounds {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Entry {
+struct LocalEntry {
     player: u64,
     opponent: u64,
     /// 0 marks an entry never written.
@@ -50,17 +50,17 @@ struct Entry {
     best: u8, // 64: none
 }
 
-const _: () = assert!(size_of::<Entry>() == 24);
+const _: () = assert!(size_of::<LocalEntry>() == 24);
 
 /// One entry per hash: the last result stands.
 pub(in crate::engine::search) struct LocalTable {
-    entries: Box<[Entry]>,
+    entries: Box<[LocalEntry]>,
     generation: u32,
 }
 
 impl LocalTable {
     pub(in crate::engine::search) fn new() -> Self {
-        Self { entries: vec![Entry::default(); 1 << BITS].into(), generation: 1 }
+        Self { entries: vec![LocalEntry::default(); 1 << BITS].into(), generation: 1 }
     }
 
     /// Forgets everything.
@@ -90,7 +90,7 @@ impl LocalTable {
 
     #[inline(always)]
     pub(super) fn put(&mut self, position: Position, bounds: Bounds) {
-        self.entries[Self::index(position)] = Entry {
+        self.entries[Self::index(position)] = LocalEntry {
             player: position.player(),
             opponent: position.opponent(),
             generation: self.generation,

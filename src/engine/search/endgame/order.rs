@@ -6,7 +6,7 @@ use crate::engine::board::kernel::Kernel;
 use crate::engine::search::candidates::{CORNERS, Candidate, potential_moves, weighted_mobility};
 use crate::engine::search::depth::Depth;
 use crate::engine::search::midgame;
-use crate::engine::search::run::Run;
+use crate::engine::search::run::SearchRun;
 
 /// The empty squares from which the guiding search looks 0, 1, 2, … plies ahead.
 const GUIDE_DEPTH_EMPTIES: [u32; 4] = [GUIDED_EMPTIES_MIN, 17, 20, 23];
@@ -22,7 +22,11 @@ const GUIDED_REPLY_ORDER: i32 = 2_500;
 
 /// Orders moves by a shallow search, replies against it; without the evaluation where that would cost more than it saves.
 #[inline(always)]
-pub(in crate::engine::search) fn order<K: Kernel>(run: &mut Run<'_>, node: &EndNode, candidates: &mut [Candidate]) {
+pub(in crate::engine::search) fn order<K: Kernel>(
+    run: &mut SearchRun<'_>,
+    node: &EndNode,
+    candidates: &mut [Candidate],
+) {
     let guided_from = if node.fails_low { GUIDED_FAIL_LOW_EMPTIES_MIN } else { GUIDED_EMPTIES_MIN };
     if node.empties < guided_from {
         let odd = node.parity.odd_squares();
