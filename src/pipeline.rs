@@ -19,7 +19,6 @@ pub mod stage;
 pub mod stages;
 pub mod train;
 pub mod version;
-pub mod watcher;
 pub mod work;
 mod workers;
 pub mod yardstick;

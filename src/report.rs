@@ -4,7 +4,6 @@
 mod chart;
 mod facts;
 mod figure;
-pub mod invocation;
 mod markup;
 mod page;
 mod pictures;
@@ -18,10 +17,10 @@ use crate::artifact::{ArtifactError, FileKind, OutputFile, Registry};
 use crate::config::LoadedConfig;
 use crate::pipeline::StageError;
 use crate::run::folders::datasets_beside;
+use crate::run::invocation::Invocation;
 use crate::run::record::LastCall;
 use crate::run::snapshot;
 use facts::ReportFacts;
-use invocation::Invocation;
 use std::path::{Path, PathBuf};
 
 /// The report's name in the folder of the registry.

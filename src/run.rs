@@ -6,6 +6,7 @@ pub mod config_entry;
 pub mod folders;
 pub mod forecast;
 pub mod gc;
+pub mod invocation;
 pub mod lineage;
 pub mod log;
 pub mod loss;

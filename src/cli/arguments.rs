@@ -14,7 +14,7 @@ use crate::config::{ConfigError, LoadedConfig, load_config_with};
 use crate::pipeline::stage::Stage;
 use crate::run::requests::GENERATION;
 use bench::BenchCommand;
-use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use dataset::DatasetCommand;
@@ -203,6 +203,18 @@ pub(super) struct OutputArguments {
 fn stage_name() -> impl TypedValueParser<Value = Stage> {
     PossibleValuesParser::new(GENERATION.iter().map(|link| link.stage.name()))
         .map(|name| Stage::named(&name).expect("it is one of their names"))
+}
+
+/// A value, its name and what it means.
+type Choice<T> = (T, &'static str, &'static str);
+
+/// One of some values by its name.
+fn choice<T: Copy + Send + Sync + 'static>(choices: &'static [Choice<T>]) -> impl TypedValueParser<Value = T> {
+    let names = choices.iter().map(|(_, name, meaning)| PossibleValue::new(name).help(meaning));
+    PossibleValuesParser::new(names).map(|text| {
+        let found = choices.iter().find(|(_, name, _)| *name == text);
+        found.expect("it is one of their names").0
+    })
 }
 
 /// A word of a command's name. After `--` an option could stand in its place.

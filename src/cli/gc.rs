@@ -4,8 +4,8 @@ use super::arguments::run::GcArguments;
 use super::output::{counted, say};
 use super::session::Session;
 use crate::artifact::Registry;
-use crate::report::invocation::Invocation;
 use crate::run::gc::{GcPlan, Removal, closed_text, collect, plan};
+use crate::run::invocation::Invocation;
 use crate::run::lineage::Lineage;
 use serde_json::json;
 

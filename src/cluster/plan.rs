@@ -4,7 +4,7 @@ use super::outputs::{check_output, foreign_in_output, foreign_in_registry, plain
 use crate::artifact::format::format_of;
 use crate::artifact::line::{is_line, visible};
 use crate::artifact::seal::{read_sealed, seal};
-use crate::artifact::{ArtifactError, ContentHash, FileKind, FormatVersion, KnownModel, Manifest};
+use crate::artifact::{ArtifactError, ContentHash, FileKind, FormatVersion, KnownModel, Manifest, ModelRef, Registry};
 use crate::pipeline::StageError;
 use crate::pipeline::request::{Models, Request, RequestDataset, RequestModel, Role};
 use crate::pipeline::stage::Stage;
@@ -201,7 +201,11 @@ impl Plan {
     fn find_models(&self, path: &Path) -> Result<Models<KnownModel>, ArtifactError> {
         let find = |(role, model): (&Role, &RequestModel)| {
             let found = model.name.find(&self.request.registry);
-            let named = Named { kind: "model", name: model.name.to_string(), content: model.content };
+            let name = match model.name {
+                ModelRef::Version(id) => Registry::new(&self.request.registry).folder_of(id).display().to_string(),
+                _ => model.name.to_string(),
+            };
+            let named = Named { kind: "model", name, content: model.content };
             Ok((*role, named.checked(found, |known| known.content, path)?))
         };
         self.request.models.iter().map(find).collect()

@@ -6,9 +6,9 @@ use crate::pipeline::{Context, StageError};
 use std::io::{self, Write};
 
 /// Other programs' formats of positions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExportFormat {
-    /// One position per line, with the best move and its score in whole discs
+    /// One position per line.
     Obf,
 }
 

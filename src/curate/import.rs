@@ -28,16 +28,16 @@ const TABLE_BITS: u8 = 16;
 const BYTES_BETWEEN_CHECKS: usize = 1 << 26;
 
 /// Other programs' formats of games and positions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ImportFormat {
-    /// Tournament games: .wtb
+    /// Tournament games.
     Wthor,
-    /// One game per line: f5d6c3...
+    /// One game per line.
     Transcripts,
-    /// Columns black, white, black_to_move, and score (millidiscs) or result (discs); other columns of positions are optional
+    /// Some columns of positions.
     Parquet,
-    /// One position per line: 64 characters, optionally the side to move, and its score in discs
+    /// One position per line.
     Text,
 }
 

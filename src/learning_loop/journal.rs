@@ -5,12 +5,12 @@ use super::RunTask;
 use crate::artifact::publish::{publish_bytes, remove_file};
 use crate::artifact::{ArtifactError, ChampionFile, FormatVersion};
 use crate::exit_code;
-use crate::pipeline::watcher::watched;
 use crate::pipeline::{Context, StageError};
 use crate::report::{remove_live_report, write_report};
 use crate::run::log::{CallOutcome, CallRecord, RunEfficiency, append_call, read_calls, utc};
 use crate::run::record::{LastCall, RUN_RECORD_NAME};
 use crate::run::status::RunStatus;
+use crate::watcher::watched;
 use crossbeam::channel::{Receiver, RecvTimeoutError};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -264,7 +264,7 @@ mod tests {
     use crate::artifact::Registry;
     use crate::config::default_config;
     use crate::pipeline::fixtures::context;
-    use crate::report::invocation::Invocation;
+    use crate::run::invocation::Invocation;
     use crate::run::lineage::Change;
     use crate::run::next::Generations;
 

@@ -9,7 +9,7 @@ use crate::artifact::Model;
 use crate::engine::board::notation::{move_text, parse_move};
 use crate::engine::{ColoredPosition, Depth, Limits, Score, Square};
 use crate::exchange::ggf::parse_ggf;
-use crate::pipeline::watcher::watched;
+use crate::watcher::watched;
 use commands::{Pings, is_ping, read_commands};
 use crossbeam::channel::{Receiver, RecvTimeoutError};
 use std::io::{self, BufRead, Write};

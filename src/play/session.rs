@@ -7,7 +7,7 @@ use super::clock::{Clock, affordable_empties, is_worth_a_team, time_for_search};
 use super::teamwork::search_together;
 use crate::artifact::Model;
 use crate::engine::{Depth, Forbidden, Game, Limits, MoveValue, Position, SearchResult, Square, Stopped, Team};
-use crate::pipeline::watcher::watched;
+use crate::watcher::watched;
 use crossbeam::channel::{Receiver, RecvTimeoutError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

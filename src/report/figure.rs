@@ -2,9 +2,9 @@
 
 use super::chart::{Axis, Chart, Mark, NARROW, WIDE};
 use super::facts::ReportFacts;
-use super::invocation::Invocation;
 use super::markup::Markup;
 use crate::artifact::VersionId;
+use crate::run::invocation::Invocation;
 
 /// What surrounds a picture.
 #[derive(Debug)]

@@ -2,12 +2,12 @@
 
 use super::facts::ReportFacts;
 use super::figure::{Sheet, references};
-use super::invocation::Invocation;
 use super::markup::Markup;
 use super::pictures::{errors, mpc, strength, training, work};
 use super::scale::{number, signed};
 use super::tables;
 use super::{HEAD, RENEWAL};
+use crate::run::invocation::Invocation;
 
 /// A section: its name, its class, and what draws it.
 type Section = (&'static str, &'static str, fn(&mut Sheet<'_>));

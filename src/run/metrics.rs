@@ -7,7 +7,7 @@ use crate::statistics::ladder::Rating;
 use serde_json::{Map, Value, json};
 
 /// A format that tools for trends and alerts read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetricsFormat {
     /// Bencher Metric Format, JSON.
     Bmf,

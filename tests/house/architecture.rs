@@ -9,10 +9,11 @@ use syn::visit::{Visit, visit_attribute, visit_item_mod, visit_macro, visit_path
 use syn::{Attribute, FnArg, Item, ItemMod, ItemUse, Macro, Meta, Pat, Signature, UseTree, VisRestricted, Visibility};
 
 /// A module may name those of lower rank, and itself.
-const RANKS: [(&str, u8); 16] = [
+const RANKS: [(&str, u8); 17] = [
     ("engine", 0),
     ("random", 0),
     ("exit_code", 0),
+    ("watcher", 0),
     ("statistics", 1),
     ("artifact", 2),
     ("exchange", 3),

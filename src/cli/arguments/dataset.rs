@@ -1,11 +1,29 @@
 //! The arguments of the `dataset` commands.
 
-use super::{OutputArguments, folder};
+use super::{Choice, OutputArguments, choice, folder};
 use crate::artifact::ModelRef;
 use crate::curate::export::ExportFormat;
 use crate::curate::import::ImportFormat;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
+
+const EXPORT_FORMATS: [Choice<ExportFormat>; 1] =
+    [(ExportFormat::Obf, "obf", "One position per line, with the best move and its score in whole discs")];
+
+const IMPORT_FORMATS: [Choice<ImportFormat>; 4] = [
+    (ImportFormat::Wthor, "wthor", "Tournament games: .wtb"),
+    (ImportFormat::Transcripts, "transcripts", "One game per line: f5d6c3..."),
+    (
+        ImportFormat::Parquet,
+        "parquet",
+        "Columns black, white, black_to_move, and score (millidiscs) or result (discs); other columns of positions are optional",
+    ),
+    (
+        ImportFormat::Text,
+        "text",
+        "One position per line: 64 characters, optionally the side to move, and its score in discs",
+    ),
+];
 
 /// The `dataset` commands.
 #[derive(Debug, Subcommand)]
@@ -34,7 +52,7 @@ pub(in crate::cli) struct ExportArguments {
     #[arg(value_name = "DIR")]
     pub(in crate::cli) dataset: PathBuf,
     /// The format
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = choice(&EXPORT_FORMATS))]
     pub(in crate::cli) format: ExportFormat,
     #[command(flatten)]
     pub(in crate::cli) output: OutputArguments,
@@ -67,7 +85,7 @@ pub(in crate::cli) struct ImportArguments {
     #[arg(value_name = "FILE")]
     pub(in crate::cli) input: PathBuf,
     /// Its format
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = choice(&IMPORT_FORMATS))]
     pub(in crate::cli) format: ImportFormat,
     /// The dataset folder, which must not exist
     #[arg(long, value_name = "DIR", value_parser = folder())]

@@ -1,17 +1,23 @@
 //! The arguments of the commands about a run as a whole.
 
-use super::{SettingArguments, folder, stage_name};
+use super::{Choice, SettingArguments, choice, folder, stage_name};
 use crate::artifact::ArtifactError;
 use crate::artifact::publish::check_folder;
 use crate::config::{ConfigError, LoadedConfig, load_config_with};
 use crate::pipeline::stage::Stage;
-use crate::report::invocation::Invocation;
+use crate::run::invocation::Invocation;
 use crate::run::metrics::MetricsFormat;
 use crate::run::next::Generations;
 use clap::Args;
 use std::env::current_dir;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+const METRICS_FORMATS: [Choice<MetricsFormat>; 3] = [
+    (MetricsFormat::Bmf, "bmf", "Bencher Metric Format, JSON"),
+    (MetricsFormat::BenchmarkAction, "benchmark-action", "The JSON of the custom tools of github-action-benchmark"),
+    (MetricsFormat::Openmetrics, "openmetrics", "OpenMetrics, the text that Prometheus reads"),
+];
 
 /// A run and its folders.
 #[derive(Args, Debug)]
@@ -98,7 +104,7 @@ pub(in crate::cli) struct StatusArguments {
     #[arg(long)]
     pub(in crate::cli) wide: bool,
     /// Print Elo, exact MAE, speed and CPU seconds for a tool that draws trends
-    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with_all = ["stage", "wide", "json"])]
+    #[arg(long, value_parser = choice(&METRICS_FORMATS), value_name = "FORMAT", conflicts_with_all = ["stage", "wide", "json"])]
     pub(in crate::cli) format: Option<MetricsFormat>,
 }
 

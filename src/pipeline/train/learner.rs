@@ -9,7 +9,7 @@ use super::parts::{Learned, LearnedParts, TrainPart, TrainPlan};
 use super::recipe::Initial;
 use super::rows::TrainingRow;
 use super::slots::SlotMap;
-use super::task::{EpochLoss, Round, TrainConfig, TrainTask, VECTOR_DECAY};
+use super::task::{EpochLoss, Round, TrainConfig, TrainTask};
 use super::vectors::{Vectors, random_vectors, subtract_pairs};
 use crate::artifact::{ArtifactError, Model};
 use crate::engine::eval::pairs::{FRACTION_BITS, SlotVectors, rounded};
@@ -311,14 +311,12 @@ fn lock<'w, 'p>(work: &'w Mutex<Work<'p>>) -> MutexGuard<'w, Work<'p>> {
 
 impl Lesson<'_> {
     fn learn(&mut self, config: &TrainConfig, epoch: u32, rows: &[TrainingRow]) -> u64 {
-        // The share of the error by which a weight moves.
-        let decayed = |ratio: f64, decay: f64| (0..epoch).fold(ratio, |ratio, _| ratio * decay);
         match self {
             Self::Weights(weights) => {
                 let visits = if epoch == 0 { config.epochs } else { 0 };
-                weights.learn(rows, decayed(config.ratio, config.ratio_decay), visits)
+                weights.learn(rows, config.schedule().ratio_of(epoch), visits)
             }
-            Self::Vectors(vectors) => vectors.learn(rows, decayed(config.vectors.ratio, VECTOR_DECAY)),
+            Self::Vectors(vectors) => vectors.learn(rows, config.vectors.schedule().ratio_of(epoch)),
         }
     }
 

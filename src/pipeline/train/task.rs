@@ -167,6 +167,22 @@ pub struct TrainConfig {
     pub wide_overlap: u8,
 }
 
+/// How the ratio of the rule falls: the share of its error by which a position moves weights.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RatioSchedule {
+    /// That of the first epoch.
+    first: f64,
+    /// The share of it that is left after each epoch.
+    decay: f64,
+}
+
+impl RatioSchedule {
+    /// The ratio of an epoch, counted from 0.
+    pub fn ratio_of(self, epoch: u32) -> f64 {
+        (0..epoch).fold(self.first, |ratio, _| ratio * self.decay)
+    }
+}
+
 /// How vectors are learned.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -178,6 +194,13 @@ pub struct VectorSchedule {
     pub epochs: u32,
 }
 
+impl VectorSchedule {
+    /// The ratios of its epochs.
+    pub const fn schedule(self) -> RatioSchedule {
+        RatioSchedule { first: self.ratio, decay: VECTOR_DECAY }
+    }
+}
+
 impl Default for VectorSchedule {
     fn default() -> Self {
         Self { ratio: 0.012, epochs: 3 }
@@ -185,6 +208,11 @@ impl Default for VectorSchedule {
 }
 
 impl TrainConfig {
+    /// The ratios of the epochs of weights.
+    pub const fn schedule(&self) -> RatioSchedule {
+        RatioSchedule { first: self.ratio, decay: self.ratio_decay }
+    }
+
     /// The epochs of a part.
     pub(super) fn epochs_of(&self, round: Round) -> u32 {
         if round == Round::Vectors { self.vectors.epochs } else { self.epochs }
@@ -293,6 +321,69 @@ pub struct Error {
     /// The slope of the least-squares line of the label over the value: above 1, values are too close to zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slope: Option<f64>,
+}
+
+/// The errors of a training on rows of one kind, before and after.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ErrorBand {
+    /// Which rows.
+    pub rows: BandRows,
+    /// The mean absolute error with the weights of the parent.
+    pub mae_before: Option<f64>,
+    /// The error with the new weights.
+    pub after: Error,
+    /// Its bias with even and odd numbers of empty squares.
+    pub biases: [Option<f64>; 2],
+}
+
+/// The rows of a band.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BandRows {
+    /// Those with numbers of empty squares in this range.
+    Empties(u32, u32),
+    /// Those with an absolute target of at most this many discs, above the band before.
+    Target(u32),
+    /// All of them.
+    All,
+}
+
+/// The numbers of empty squares of a band.
+const BAND_EMPTIES: u32 = 10;
+
+impl TrainMetrics {
+    /// The errors by empty squares, by the size of the target, and of all rows.
+    pub fn bands(&self) -> Vec<ErrorBand> {
+        let by_empties = (0..=60).step_by(BAND_EMPTIES as usize).filter_map(|min| self.band_of_empties(min));
+        let by_target = self.after.by_score.iter().map(|range| ErrorBand {
+            rows: BandRows::Target(range.max),
+            mae_before: self.before.by_score.iter().find(|other| other.max == range.max).map(|range| range.error.mae),
+            after: range.error,
+            biases: [Some(range.error.bias), None],
+        });
+        let all = ErrorBand {
+            rows: BandRows::All,
+            mae_before: Some(self.before.all.mae),
+            after: self.after.all,
+            biases: [Some(self.after.all.bias), None],
+        };
+        by_empties.chain(by_target).chain([all]).collect()
+    }
+
+    fn band_of_empties(&self, min: u32) -> Option<ErrorBand> {
+        let max = (min + BAND_EMPTIES - 1).min(60);
+        let within = |errors: &Errors, parity: Option<u32>| {
+            let is_in = |range: &&RangeError| {
+                (min..=max).contains(&range.min) && parity.is_none_or(|parity| range.min % 2 == parity)
+            };
+            Error::joined(errors.by_empties.iter().filter(is_in).map(|range| &range.error))
+        };
+        Some(ErrorBand {
+            rows: BandRows::Empties(min, max),
+            mae_before: within(&self.before, None).map(|error| error.mae),
+            after: within(&self.after, None)?,
+            biases: [0, 1].map(|parity| within(&self.after, Some(parity)).map(|error| error.bias)),
+        })
+    }
 }
 
 impl Error {

@@ -1,7 +1,7 @@
 //! The call that makes a report, and the commands about the same run that the report names.
 
+use super::folders::{datasets_beside, generation_folder};
 use crate::pipeline::stage::Stage;
-use crate::run::folders::{datasets_beside, generation_folder};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ impl Invocation {
     }
 
     /// `renma COMMAND` about the run.
-    pub(super) fn run_command(&self, run: &str, command: &str) -> String {
+    pub fn run_command(&self, run: &str, command: &str) -> String {
         let mut text = format!("renma {command} {}", self.config_options());
         if self.models != Path::new("models").join(run) {
             text += &format!(" --models {}", quoted(&self.models));
@@ -38,7 +38,7 @@ impl Invocation {
     }
 
     /// `renma model COMMAND` about its registry.
-    pub(super) fn model_command(&self, command: &str) -> String {
+    pub fn model_command(&self, command: &str) -> String {
         let mut text = format!("renma model {command} --models {}", quoted(&self.models));
         if self.datasets != datasets_beside(&self.models) {
             text += &format!(" --datasets {}", quoted(&self.datasets));
@@ -47,17 +47,17 @@ impl Invocation {
     }
 
     /// `renma dataset inspect` of one of its datasets.
-    pub(super) fn inspect_command(&self, stage: Stage, generation: u32) -> String {
+    pub fn inspect_command(&self, stage: Stage, generation: u32) -> String {
         format!("renma dataset inspect {}", quoted(&generation_folder(&self.datasets, stage, generation)))
     }
 
     /// A file of its registry.
-    pub(super) fn model_file(&self, name: &str) -> String {
+    pub fn model_file(&self, name: &str) -> String {
         self.models.join(name).to_string_lossy().into_owned()
     }
 
     /// A file of its datasets.
-    pub(super) fn data_file(&self, name: &str) -> String {
+    pub fn data_file(&self, name: &str) -> String {
         self.datasets.join(name).to_string_lossy().into_owned()
     }
 }
