@@ -7,12 +7,10 @@ mod generate;
 mod ids;
 mod mpc;
 mod selective;
-mod train_oracle;
 mod train_parts;
 mod yardstick;
 
 #[path = "../support"]
 mod support {
-    pub(crate) mod es_cube;
     pub(crate) mod workspace;
 }

@@ -69,7 +69,6 @@ pub(crate) const WEIGHT_COUNT: usize = 42_608;
 /// An instance as numbers.
 #[derive(Debug)]
 pub(crate) struct PlainInstance {
-    pub(crate) pattern: &'static str,
     pub(crate) offset: usize,
     /// 0 for a1 to 63 for h8.
     pub(crate) squares: Vec<usize>,
@@ -78,7 +77,7 @@ pub(crate) struct PlainInstance {
 pub(crate) fn instances() -> Vec<PlainInstance> {
     let plain = |&(pattern, squares): &(&'static str, &str)| {
         let (_, offset, _) = PATTERNS.into_iter().find(|(name, _, _)| *name == pattern).unwrap();
-        PlainInstance { pattern, offset, squares: squares.split(' ').map(square_index).collect() }
+        PlainInstance { offset, squares: squares.split(' ').map(square_index).collect() }
     };
     INSTANCES.iter().map(plain).collect()
 }

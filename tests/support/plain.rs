@@ -5,6 +5,7 @@
 use crate::support::tables::Columns;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// A board seen by the side to move: 0 empty, 1 its discs, 2 those of the opponent; a1 first, h8 last.
@@ -303,10 +304,23 @@ impl Evaluation {
 }
 
 impl Patterns {
+    /// The place of the pattern that a row names.
+    fn place(&self, rows: &Columns, row: usize) -> usize {
+        self.patterns.iter().position(|pattern| pattern.name == rows.text("pattern", row)).unwrap()
+    }
+
     /// 0 for every feature.
     pub(crate) fn zero(&self) -> PerFeature<i32> {
         vec![self.patterns.iter().map(|pattern| vec![0; pattern.index_max + 1]).collect(); self.phase_count()]
     }
+}
+
+/// The components of each vector of the first group in `vectors.parquet`, by pattern and index.
+pub(crate) fn vectors<const SIZE: usize>(patterns: &Patterns, version: &Path) -> BTreeMap<(usize, usize), [i64; SIZE]> {
+    let rows = Columns::read_file(&version.join("vectors.parquet"));
+    let vector = |row: usize| std::array::from_fn(|place| rows.number(&format!("component_{place}"), row));
+    let of_group = (0..rows.count).filter(|&row| rows.number("group", row) == 0);
+    of_group.map(|row| ((patterns.place(&rows, row), rows.number("index", row) as usize), vector(row))).collect()
 }
 
 /// A column of `weights.parquet`.
@@ -314,7 +328,7 @@ pub(crate) fn per_feature(patterns: &Patterns, version: &Path, column: &str) -> 
     let rows = Columns::read_file(&version.join("weights.parquet"));
     let mut values = patterns.zero();
     for row in 0..rows.count {
-        let pattern = patterns.patterns.iter().position(|pattern| pattern.name == rows.text("pattern", row)).unwrap();
+        let pattern = patterns.place(&rows, row);
         let [phase, index] = ["phase", "index"].map(|name| rows.number(name, row) as usize);
         values[phase][pattern][index] = rows.number(column, row) as i32;
     }
@@ -411,6 +425,7 @@ pub(crate) enum Purpose {
     Validation = 3,
     MpcSample = 4,
     GateOpening = 5,
+    Vector = 8,
 }
 
 fn key(seed: u64, words: [u64; 3]) -> [u8; 32] {

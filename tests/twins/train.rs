@@ -1,6 +1,6 @@
 //! Training by the delta rule: weights, visits and errors from the rows of the datasets.
 
-use crate::support::plain::{Board, Evaluation, Patterns, PerFeature, Purpose, Stream, per_feature, unit_of};
+use crate::support::plain::{Board, Evaluation, Patterns, PerFeature, Purpose, Stream, per_feature, unit_of, vectors};
 use crate::support::tables::{Columns, read_json, real, whole};
 use crate::support::workspace::{Workspace, check_same};
 use renma::pipeline::train::task::{Error, RangeError};
@@ -280,6 +280,79 @@ impl Learner {
     }
 }
 
+/// Components of a vector, in its unit or while it is learned in 65,536ths.
+type Vector = [i64; 3];
+
+fn rounded(vector: Vector) -> Vector {
+    vector.map(|component| (component + 32_768).div_euclid(65_536))
+}
+
+/// The sum of the vectors of a position, and the products of their pairs in millidiscs.
+fn pairs(vectors: &[Vector]) -> (Vector, i64) {
+    let product = |left: &Vector, right: &Vector| left.iter().zip(right).map(|(left, right)| left * right).sum::<i64>();
+    let sums = std::array::from_fn(|place| vectors.iter().map(|vector| vector[place]).sum());
+    let (mut square, mut quarters) = (0, 0);
+    for (number, left) in vectors.iter().enumerate() {
+        square += product(left, left) + 2 * vectors[..number].iter().map(|right| product(left, right)).sum::<i64>();
+        quarters += product(left, left).div_euclid(4);
+    }
+    (sums, square.div_euclid(4) - quarters)
+}
+
+/// What a vector begins with: sums of two random numbers.
+fn first_vector(seed: u64, pattern: usize, index: usize) -> Vector {
+    let mut random = Stream::new(seed, Purpose::Vector, [pattern as u64, index as u64]);
+    std::array::from_fn(|_| (random.below(3 << 16) + random.below(3 << 16)) as i64 - (3 << 16))
+}
+
+/// 1/√n, from 1,024 on that of n without its last binary digits.
+fn inverse_root(mut count: u32) -> f64 {
+    let mut scale = 1.0;
+    while 1024 <= count {
+        (count, scale) = (count / 16, scale / 4.0);
+    }
+    1.0 / f64::from(count).sqrt() * scale
+}
+
+/// The vectors that are learned beside weights which stay, all phases of which share them.
+fn learned_vectors(
+    lessons: &[Lesson],
+    evaluation: &Evaluation,
+    seed: u64,
+    config: &Value,
+) -> BTreeMap<(usize, usize), Vector> {
+    let mut learned: BTreeMap<(usize, usize), (Vector, u32)> = BTreeMap::new();
+    let mut ratio = real(config, "vector_ratio");
+    for _ in 0..whole(config, "vector_epochs") {
+        for lesson in lessons {
+            let features = evaluation.patterns.features(&lesson.board);
+            let now = |&(pattern, index): &(usize, usize)| {
+                let (vector, _) =
+                    learned.entry((pattern, index)).or_insert_with(|| (first_vector(seed, pattern, index), 0));
+                rounded(*vector)
+            };
+            let (sums, products) = pairs(&features.iter().map(now).collect::<Vec<Vector>>());
+            let value = i64::from(evaluation.static_value(&lesson.board)) + products;
+            let error = (i64::from(lesson.target) - value) as f64;
+            // A component is in 65,536ths and an error in thousandths; six more binary digits are cut off at the end.
+            let step = error * (ratio * f64::from(lesson.weight) / 256.0 * (65_536.0 * 64.0 / 1000.0));
+            // A feature that comes twice moves twice.
+            for feature in features {
+                let (vector, visits) = learned.get_mut(&feature).unwrap();
+                *visits += 1;
+                let step = (step * inverse_root(*visits)).clamp(-131_072.0, 131_072.0).trunc() as i64;
+                let now = rounded(*vector);
+                *vector = std::array::from_fn(|place| {
+                    let moved = vector[place] + (sums[place] - now[place]) * step / 64;
+                    moved.clamp(-31 * 65_536, 31 * 65_536)
+                });
+            }
+        }
+        ratio *= 0.5;
+    }
+    learned.into_iter().map(|(feature, (vector, _))| (feature, rounded(vector))).collect()
+}
+
 /// Compares a reported error, in discs, with that of pairs of value and label, each with its number of empty squares.
 pub(crate) fn check_error(found: &Value, rows: &[(usize, f64, f64)]) {
     let count = rows.len() as f64;
@@ -476,14 +549,79 @@ fn weights_visits_and_errors_are_those_of_the_rule() {
     let child = trained(&workspace, "seed", &changes, &format!("--dataset g2 {parent_option}"));
     check(&workspace.path(&child), &[&second], 5, &begin);
 
-    let changes = [("train.target", "\"result\""), ("train.start", "\"zero\""), ("train.shuffle", "false")];
+    // To the largest weights that there are.
+    let changes = [
+        ("train.target", "\"result\""),
+        ("train.start", "\"zero\""),
+        ("train.shuffle", "false"),
+        ("train.ratio", "1.0"),
+        ("train.clip", "32767"),
+    ];
     let stranger = trained(&workspace, "seed", &changes, &format!("--dataset g2 {parent_option}"));
-    check(&workspace.path(&stranger), &[&second], 5, &begin);
+    let (_, learner) = check(&workspace.path(&stranger), &[&second], 5, &begin);
+    let weights = || learner.evaluation.weights.iter().flatten().flatten();
+    assert!(100 < learner.clipped && weights().any(|&weight| weight == 32_767), "{}", learner.clipped);
+    assert!(weights().any(|&weight| weight == -32_767));
 
     let es_cube = workspace.path("configs/features/es-cube.toml");
     let changes = [("run.features", "\"features/es-cube.toml\""), ("train.start", "\"parent\"")];
     let wider = trained(&workspace, "smoke", &changes, &format!("--dataset g1 {parent_option}"));
     check(&workspace.path(&wider), &[&first], 5, &Begin { features: &es_cube, parent: Some(&parent) });
+}
+
+/// `configs/seed.toml`: each row once and in order, on the patterns of the source.
+#[test]
+fn the_rule_of_the_source_gives_the_weights_of_the_seed_config() {
+    let workspace = datasets();
+    let config = workspace.config("source", "seed", &[]);
+    let train = format!("--config {config} --dataset g1");
+    let id = workspace.done(&format!("train {train} --models registry"));
+    let es_cube = workspace.path("configs/features/es-cube.toml");
+    let begin = Begin { features: &es_cube, parent: None };
+    let version = workspace.path(&format!("registry/{id}"));
+    let (lessons, learner) = check(&version, &[&workspace.path("g1")], 1, &begin);
+    assert!(3_000 <= lessons.training.len(), "{} positions", lessons.training.len());
+    let moved = learner.evaluation.weights.iter().flatten().flatten().filter(|&&weight| weight != 0).count();
+    assert!(2_000 < moved, "only {moved} weights moved");
+    let bench: Value = serde_json::from_str(&workspace.done(&format!("bench train {train} --json"))).unwrap();
+    assert_eq!([&bench["updates"], &bench["stage_rows"]], [lessons.training.len(); 2], "{bench}");
+}
+
+/// The source computes in integers.
+#[test]
+fn the_product_of_the_rule_is_cut_toward_zero_as_integers_would() {
+    for error in -200_000..=200_000 {
+        assert_eq!((f64::from(error) * 0.003).trunc() as i32, error * 3 / 1000, "{error}");
+    }
+}
+
+#[test]
+fn vectors_are_learned_beside_weights_and_weights_once_more_beside_vectors() {
+    let workspace = datasets();
+    let features = FEATURES.replace("[60, 44, 19]", "[60]\nvectors = 3");
+    workspace.write("configs/features/small.toml", &features);
+    let changes = [("train.weight_scale", "20.0"), ("train.vector_ratio", "0.02"), ("train.vector_epochs", "2")];
+    let version = workspace.path(&trained(&workspace, "seed", &changes, "--dataset g1"));
+    let config = &read_json(&version.join("model.json"))["config"];
+    let lessons = Lessons::read(&[&workspace.path("g1")], 5, config).training;
+    let mut learner = Learner::zero(Patterns::read(&version.join("features.toml")));
+    learner.run(&lessons, 5, config);
+    let expected = learned_vectors(&lessons, &learner.evaluation, 5, config);
+    let moved = expected.values().flatten().filter(|component| 3 < component.abs()).count();
+    assert!(300 < moved, "only {moved} components moved");
+    let products = |lesson: &Lesson| {
+        let features = learner.evaluation.patterns.features(&lesson.board);
+        pairs(&features.iter().map(|feature| expected[feature]).collect::<Vec<Vector>>()).1 as i32
+    };
+    let rest: Vec<Lesson> =
+        lessons.iter().map(|lesson| Lesson { target: lesson.target - products(lesson), ..*lesson }).collect();
+    learner.run(&rest, 5, config);
+    let found = Learner::of_version(&version);
+    assert!(found.evaluation.weights == learner.evaluation.weights, "the weights");
+    assert!(found.visits == learner.visits, "the visits");
+    let is_zero = |vector: &Vector| vector.iter().all(|&component| component == 0);
+    let shown = expected.into_iter().filter(|(_, vector)| !is_zero(vector)).collect();
+    assert!(vectors(&learner.evaluation.patterns, &version) == shown, "the vectors");
 }
 
 #[test]

@@ -89,7 +89,8 @@ impl AsRef<Position> for JudgedRow {
 
 impl TrainingSet {
     /// Rows in memory, none of them held out.
-    pub fn of_rows(rows: &[TrainingRow]) -> Self {
+    #[cfg(test)]
+    pub(super) fn of_rows(rows: &[TrainingRow]) -> Self {
         let mut training = Blocks::new(PathBuf::new(), u64::MAX);
         training.extend(rows).and_then(|()| training.finish()).expect("nothing is written");
         let validation = Blocks::new(PathBuf::new(), u64::MAX);

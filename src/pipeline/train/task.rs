@@ -33,7 +33,7 @@ const FRACTION_BITS_MAX: i64 = 8;
 const QUANTUM_MAX: i64 = 1000;
 
 /// The share of the ratio of vectors that is left after each epoch.
-pub const VECTOR_DECAY: f64 = 0.5;
+pub(super) const VECTOR_DECAY: f64 = 0.5;
 
 /// The most that a tempo is worth, in discs.
 const TEMPO_MAX: f64 = 8.0;
