@@ -1,5 +1,5 @@
 //! Stages cut into shards: made in any order, by several processes at once or twice, they give the bytes of a local run.
-//! Self-play in shards is tested in stages/generate.rs and files/trust.rs.
+//! Self-play in shards is tested in stages/generate.rs and files/lies/untrue.rs.
 
 use crate::support::workspace::{self, Workspace, check_same, copy_folder};
 use renma::artifact::seal::{read_sealed, write_sealed};

@@ -536,18 +536,6 @@ fn eval_takes_transcripts_and_gives_the_position_after_the_last_move() {
 }
 
 #[test]
-fn a_board_of_another_length_says_how_long_it_is() {
-    let workspace = tiny_run();
-    for (board, length) in [(START[1..].to_owned(), 63), (format!("-{START}"), 65)] {
-        workspace.write("board.obf", format!("{board} X;\n"));
-        let outcome = workspace.run("eval board.obf");
-        assert_eq!(outcome.code, Some(65), "{length}");
-        let words = format!("the board has {length} characters, 64 expected");
-        assert!(outcome.stderr.contains(&words), "{length}: {}", outcome.stderr);
-    }
-}
-
-#[test]
 fn eval_says_which_model_it_took_and_why() {
     let workspace = tiny_run();
     let note = "no champion in models/default";
@@ -564,20 +552,6 @@ fn eval_says_which_model_it_took_and_why() {
     }
     let champion = workspace.run("eval positions.obf --models models/tiny");
     assert!(champion.stderr.contains("eval: with v0002 (the champion of models/tiny)"), "{}", champion.stderr);
-}
-
-#[test]
-fn a_registry_that_a_command_names_must_exist() {
-    let workspace = tiny_run();
-    workspace.write("games.txt", "f5d6c3\n");
-    let import = "dataset import games.txt --format transcripts --output data --label-depth 1";
-    for command in ["eval positions.obf", "play", "nboard", "gtp", import, "solve positions.obf"] {
-        for model in ["", "--model builtin:square-weights"] {
-            let outcome = workspace.run(&format!("{command} {model} --models nowhere"));
-            assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(2), ""), "{command}: {}", outcome.stderr);
-            assert!(outcome.stderr.contains("cannot read nowhere: it does not exist"), "{command}: {}", outcome.stderr);
-        }
-    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 #![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod bad_input;
+mod arguments;
 mod command_line;
 mod installation;
 mod interrupt;
@@ -11,5 +11,6 @@ mod terminal;
 
 #[path = "../support"]
 mod support {
+    pub(crate) mod refusal;
     pub(crate) mod workspace;
 }

@@ -353,3 +353,45 @@ fn too_little_memory_ends_a_command_with_a_message() {
     }
     assert!(0 < ended, "there is no limit to try");
 }
+
+#[test]
+fn a_large_model_takes_little_more_memory_than_its_weights() {
+    let workspace = Workspace::new();
+    let tiny = workspace.config("tiny", "smoke", &ONE_PLY);
+    workspace.done(&format!("generate --config {tiny} --output data"));
+    let phases: Vec<String> = (0..=60).rev().map(|empties| empties.to_string()).collect();
+    let features = format!(
+        "name = \"wide\"\nphase_empties_max = [{}]\n\n[[pattern]]\nname = \"A\"\nsquares = \"a1 b1 c1 d1 e1 f1 g1 h1 a2 h2\"\n\n\
+         [[pattern]]\nname = \"B\"\nsquares = \"a3 b3 c3 d3 e3 f3 g3 h3 a4 h4\"\n",
+        phases.join(", ")
+    );
+    workspace.write("configs/features/wide.toml", features);
+    let changes = [("run.features", "\"features/wide.toml\""), ("train.epochs", "1")];
+    let config = workspace.config("wide", "smoke", &[&ONE_PLY[..], &changes].concat());
+    // 7.2 million weights: 14 MB, as much again for searches, and 29 MB of visits.
+    for arguments in [
+        &format!("train --config {config} --dataset data --models registry"),
+        "model show v0001 --models registry",
+        "model verify --models registry --datasets nowhere",
+    ] {
+        let outcome = limited(&workspace, "-v 350000", arguments);
+        assert_eq!(outcome.code, Some(0), "renma {arguments}\n{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn memory_does_not_grow_with_the_games_that_are_asked_for() {
+    let workspace = Workspace::new();
+    let changes = [("generate.games", "200000000"), ("generate.part_games", "2000")];
+    let config = workspace.config("many", "smoke", &[&ONE_PLY[..], &changes].concat());
+    let program = env!("CARGO_BIN_EXE_renma");
+    let arguments = format!("--progress none --threads 1 generate --config {config} --output many");
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("ulimit -v 700000; exec {program} {arguments}")]).current_dir(workspace.root());
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let published = || workspace.path("many/positions/part-00000.parquet").exists();
+    let begun = workspace::reached(&mut child, published);
+    child.kill().unwrap();
+    let outcome = Outcome::from(child.wait_with_output().unwrap());
+    assert!(begun, "it ended before its first part with {:?}\n{}", outcome.code, outcome.stderr);
+}

@@ -8,11 +8,10 @@ mod datasets;
 mod exchange;
 mod faults;
 mod golden;
-mod hostile;
-mod sealed;
-mod trust;
+mod lies;
 
 #[path = "../support"]
 mod support {
+    pub(crate) mod refusal;
     pub(crate) mod workspace;
 }

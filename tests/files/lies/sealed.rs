@@ -366,9 +366,14 @@ fn no_text_of_any_other_file_is_a_command_to_a_terminal() {
             None => std::fs::remove_file(path).unwrap(),
         }
     };
-    for line in
-        [format!("{board}{PLANTED}"), format!("{board} X; {PLANTED}"), PLANTED.to_owned(), format!("f5{PLANTED}")]
-    {
+    for line in [
+        format!("{board}{PLANTED}"),
+        format!("{board} X {PLANTED}"),
+        format!("{board} X; {PLANTED}"),
+        format!("{board} X; d3:{PLANTED}"),
+        PLANTED.to_owned(),
+        format!("f5{PLANTED}"),
+    ] {
         check("lines.txt", line.as_bytes(), &["eval lines.txt", "solve lines.txt", "eval lines.txt --review"]);
         check("lines.txt", line.as_bytes(), &["dataset import lines.txt --format text --output lines"]);
         check("lines.txt", line.as_bytes(), &["dataset import lines.txt --format transcripts --output lines"]);

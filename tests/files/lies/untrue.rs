@@ -1,13 +1,12 @@
 //! Datasets that lie: games that were never played, footers and manifests that do not belong together, false shards.
 
+use super::{footer_of, rewrite};
 use crate::support::workspace::{Workspace, check_same, copy_folder, files};
 use parquet::arrow::ArrowWriter;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use renma::artifact::dataset::manifest::content_of;
-use renma::artifact::{
-    DatasetKind, Footer, GAMES, GATE_GAMES, Manifest, NEVER, POSITIONS, PositionRow, Table, TableRow,
-};
+use renma::artifact::{GAMES, GATE_GAMES, Manifest, NEVER, POSITIONS, PositionRow, Table};
 use renma::engine::{Discs, Score};
 use renma::random::{Stream, belongs};
 use serde_json::Value;
@@ -47,28 +46,6 @@ fn made_in_shards() -> Workspace {
     workspace.done(&format!("generate --plan plan.json --config {config} --shards 5 --output data"));
     (0..5).for_each(|shard| drop(workspace.done(&format!("shard run plan.json {shard}"))));
     workspace
-}
-
-/// Our keys in the footer of a file.
-fn footer_of(path: &Path) -> Footer {
-    Table::read_footer(path).unwrap().into_iter().filter(|(key, _)| key.starts_with("renma.")).collect()
-}
-
-/// Changes rows and footer of a part's positions, and the manifest with them if there is one.
-fn rewrite(folder: &Path, part: usize, rows: impl Fn(&mut PositionRow), footer: impl Fn(&mut Footer)) {
-    let path = folder.join(format!("positions/part-{part:05}.parquet"));
-    let batch = POSITIONS.read_unlisted(&path, |_| Ok(10_000), &NEVER).unwrap().2;
-    let mut changed: Vec<PositionRow> = PositionRow::from_batch(&batch).unwrap();
-    changed.iter_mut().for_each(rows);
-    let mut keys = footer_of(&path);
-    footer(&mut keys);
-    let entry = POSITIONS.write_rows(&path, &changed, &keys).unwrap();
-    if folder.join("manifest.json").exists() {
-        let mut manifest = Manifest::read(folder, DatasetKind::Selfplay).unwrap();
-        manifest.parts[part].files.insert(POSITIONS.name.to_owned(), entry);
-        manifest.content = content_of(&manifest.parts);
-        manifest.write(folder).unwrap();
-    }
 }
 
 /// A score that no search gave.
