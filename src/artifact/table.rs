@@ -87,6 +87,21 @@ impl Column {
 }
 
 /// The columns of a kind of file.
+///
+/// ```
+/// use renma::artifact::{Footer, GAMES, GameRow, NEVER};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("part-00000.parquet");
+/// let row = GameRow { game_id: 7, moves: "f5d6c3".to_owned(), random_plies: Some(2), result: Some(-4), positions: 3 };
+/// let entry = GAMES.write_rows(&path, &[row], &Footer::new())?;
+/// assert_eq!(entry.rows, 1);
+///
+/// // A manifest keeps the entry, so that a reader notices any other bytes.
+/// let rows: Vec<GameRow> = GAMES.read_rows(&path, &entry, &Footer::new(), &NEVER)?;
+/// assert_eq!(rows[0].moves, "f5d6c3");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Table {
     /// The folder of its parts: `positions`, `games`, ….

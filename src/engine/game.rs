@@ -26,6 +26,26 @@ const PLIES_MAX: usize = 200;
 /// The positions of a game from any start, one per ply; a pass is a ply.
 ///
 /// A pass that the rules force may be played as a ply, or left out: then the next move plays it.
+///
+/// ```
+/// use renma::engine::{Game, Ply};
+///
+/// //   a b c d e f g h
+/// // 3 - - X - - - - -
+/// // 4 - - - X X - - -
+/// // 5 - - - O X X - -
+/// // 6 - - - O - - - -      white (O) to move
+/// let mut game = Game::from_transcript("f5d6c3")?;
+/// assert_eq!((game.ply(), game.to_move().side_text()), (Ply(3), "O"));
+/// assert_eq!(&game.to_move().board_text()[16..24], "--X-----");
+///
+/// game.play("d3".parse()?)?;
+/// assert_eq!(game.transcript(), "f5d6c3d3");
+/// assert!(game.play("a1".parse()?).is_err());
+/// game.undo();
+/// assert_eq!(game.transcript(), "f5d6c3");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Game {

@@ -12,6 +12,7 @@ use std::ops::{Add, Neg, Sub};
 /// use renma::engine::score::{Discs, Score};
 /// let score: Score = Discs(3).into();
 /// assert_eq!(score, Score(3_000));
+/// assert_eq!((-score).discs(), -3.0); // as the opponent sees it
 /// ```
 ///
 /// ```compile_fail,E0308

@@ -17,6 +17,25 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 /// A finished dataset.
+///
+/// ```
+/// use renma::artifact::{Dataset, NEVER};
+/// use renma::engine::Game;
+/// use std::path::Path;
+///
+/// let dataset = Dataset::open(Path::new("datasets/sample/selfplay/generation=0001"))?;
+/// assert_eq!((dataset.manifest().done, dataset.part_count()), (1_000, 1));
+///
+/// // Every position has a score in millidiscs and the result in discs, both for the side to move.
+/// let positions = dataset.positions(0, &NEVER)?;
+/// let (position, row) = &positions[0];
+/// println!("{} empty squares, score {:?}, result {:?}", position.empties(), row.score, row.result);
+///
+/// let games = dataset.game_rows(0)?.expect("self-play keeps its games");
+/// let game = Game::from_transcript(&games[0].moves)?;
+/// assert!(game.is_over());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Dataset {
     folder: PathBuf,

@@ -11,6 +11,22 @@ use crate::artifact::publish::{PendingFolder, check_folder, entries_in, exists, 
 use std::path::{Path, PathBuf};
 
 /// A folder of versions.
+///
+/// ```
+/// use renma::artifact::{Builtin, KnownModel, LoadedModel, Registry};
+///
+/// let folder = tempfile::tempdir()?;
+/// let registry = Registry::new(&folder.path().join("models"));
+/// assert!(registry.ids()?.is_empty());
+///
+/// let champion = KnownModel::builtin(Builtin::Champion);
+/// registry.import(&champion.archive()?, &champion.place_name())?;
+/// let id = registry.ids()?[0];
+/// let version = LoadedModel::read(&registry.folder_of(id))?;
+/// assert_eq!(version.content, champion.content);
+/// println!("{id} has {} phases", version.model.evaluation.set().phase_count());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Registry {
     folder: PathBuf,

@@ -18,6 +18,26 @@ pub struct Opponent(pub u64);
 /// Discs of the side to move and of the opponent; the sets are disjoint.
 ///
 /// Every question about a board is put to a position. For the other side, ask [`Position::pass`].
+///
+/// ```
+/// use renma::engine::{Position, Squares};
+///
+/// //   a b c d e f g h
+/// // 3 - - - * - - - -
+/// // 4 - - * O X - - -      * where black (X) may play
+/// // 5 - - - X O * - -
+/// // 6 - - - - * - - -
+/// let start = Position::START;
+/// let moves: Vec<String> = Squares(start.legal_moves()).map(|square| square.to_string()).collect();
+/// assert_eq!(moves, ["d3", "c4", "f5", "e6"]);
+///
+/// // 4 - - - O X - - -
+/// // 5 - - - X X X - -      white (O) to move
+/// let after = start.play("f5".parse()?).expect("f5 is legal");
+/// assert_eq!((after.player().count_ones(), after.opponent().count_ones()), (1, 4));
+/// assert_eq!(start.play("a1".parse()?), None);
+/// # Ok::<(), renma::engine::SquareError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
     player: u64,

@@ -4,6 +4,20 @@ use std::fmt;
 use std::str::FromStr;
 
 /// One of the 64 squares: a1 = 0, b1 = 1, …, h8 = 63.
+///
+/// ```
+/// use renma::engine::Square;
+///
+/// //   a b c d e f g h
+/// // 1 0 1 2 3 4 5 6 7
+/// // 2 8 9 …
+/// let square: Square = "e6".parse()?;
+/// assert_eq!(square.index(), 44);
+/// assert_eq!(Square::at(4, 5), Some(square));
+/// assert_eq!(square.to_string(), "e6");
+/// assert!("i9".parse::<Square>().is_err());
+/// # Ok::<(), renma::engine::SquareError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[must_use]
 pub struct Square(u8);

@@ -12,6 +12,25 @@ use std::sync::Arc;
 ///
 /// The value of a position is Σ wᵢ + ½(|Σ vᵢ|² − Σ|vᵢ|²) over its features: the weights, and the products of the vectors of
 /// all pairs (Rendle, "Factorization machines", 2010). Each half of a square is rounded down to a millidisc.
+///
+/// ```
+/// use renma::engine::{Evaluation, Opponent, Pattern, PatternKind, PatternSet, Player, Position, Score};
+/// use std::sync::Arc;
+///
+/// let corner = Pattern { name: "CORNER".to_owned(), kind: PatternKind::Squares(vec!["a1".parse()?]) };
+/// let set = PatternSet::new("corners", vec![corner], vec![60])?;
+/// // In millidiscs: an empty corner, one of the side to move, one of the opponent.
+/// let evaluation = Evaluation::new(Arc::new(set), vec![0, 8_000, -8_000])?;
+///
+/// //   a b c d e f g h
+/// // 1 X - - - - - - X
+/// // …
+/// // 8 - - - - - - - O      X to move
+/// let position = Position::new(Player(1 << 0 | 1 << 7), Opponent(1 << 63)).expect("no square has two discs");
+/// assert_eq!(evaluation.static_value(position), Score(8_000));
+/// assert_eq!(evaluation.static_value(position.pass()), Score(-8_000));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Evaluation {

@@ -108,6 +108,25 @@ impl VectorShape {
 /// A checked set of patterns with its phases.
 ///
 /// A *feature* is a configuration of a pattern: features of one phase are numbered from 0, pattern after pattern.
+///
+/// ```
+/// use renma::engine::{Pattern, PatternKind, PatternSet};
+///
+/// //   a b c d e f g h
+/// // 1 * * - - - - 2 2
+/// // 2 * * - - - - 2 2      four squares, and their images in the other corners
+/// // …
+/// // 7 3 3 - - - - 4 4
+/// // 8 3 3 - - - - 4 4
+/// let squares = ["a1", "b1", "a2", "b2"].map(|name| name.parse().expect("it is a square"));
+/// let corner = Pattern { name: "CORNER".to_owned(), kind: PatternKind::Squares(squares.into()) };
+/// // One phase down to 31 empty squares, another one to the end.
+/// let set = PatternSet::new("corners", vec![corner], vec![60, 30])?;
+/// assert_eq!(set.instances().len(), 4);
+/// assert_eq!(set.feature_count(), 3_usize.pow(4)); // each square is empty, own or the opponent's
+/// assert_eq!((set.phase(31), set.phase(30)), (0, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PatternSet {
     name: String,

@@ -5,6 +5,35 @@ use super::mpc_level::MpcLevel;
 use super::selective::Selective;
 
 /// What a search may spend, in units that give the same result on every machine.
+///
+/// ```
+/// use renma::engine::board::notation::parse_board;
+/// use renma::engine::eval::builtin::square_weights;
+/// use renma::engine::{Depth, Discs, Limits, MpcTable, Searcher};
+///
+/// //   a b c d e f g h
+/// // 1 - - X X X X X -
+/// // 2 - O O O X X - O
+/// // 3 - O O O X X O X
+/// // 4 - O X O X O X X
+/// // 5 O X X X O X X X
+/// // 6 - - X O X O X X
+/// // 7 - X X X O O O -
+/// // 8 - O O O O O - -      black (X) to move, 14 empty squares: FFO 1
+/// let board = "--XXXXX--OOOXX-O-OOOXXOX-OXOXOXXOXXXOXXX--XOXOXX-XXXOOO--OOOOO-- X";
+/// let position = parse_board(board)?.position;
+/// let (evaluation, mpc) = (square_weights(), MpcTable::empty());
+/// let mut searcher = Searcher::new(&evaluation, &mpc, 16);
+///
+/// // Four moves deep the value is an estimate, and with the endgame solver it is the result of best play.
+/// let limits = Limits::full_width(Depth(4));
+/// assert!(!searcher.search(position, limits).exact);
+/// let solved = searcher.search(position, Limits { exact_empties: 14, ..limits });
+/// assert!(solved.exact);
+/// assert_eq!(solved.score, Discs(18).into());
+/// assert_eq!(solved.best_move, Some("g8".parse()?));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[must_use]
 pub struct Limits {

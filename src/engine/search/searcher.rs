@@ -27,6 +27,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// Searches positions with one model; its table is kept from one search to the next until it is cleared.
+///
+/// ```
+/// use renma::engine::eval::builtin::square_weights;
+/// use renma::engine::{Depth, Limits, MpcTable, Position, Searcher};
+///
+/// let (evaluation, mpc) = (square_weights(), MpcTable::empty());
+/// let mut searcher = Searcher::new(&evaluation, &mpc, 16);
+/// let result = searcher.search(Position::START, Limits::full_width(Depth(6)));
+/// assert!(result.complete && !result.exact);
+/// assert_eq!(result.line.first().copied(), result.best_move);
+/// println!("{:+.2} discs after {} nodes", result.score.discs(), result.nodes);
+/// ```
 #[must_use]
 pub struct Searcher<'m> {
     pub(super) evaluation: &'m Evaluation,
