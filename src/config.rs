@@ -339,7 +339,11 @@ fn read_text(path: &Path) -> Result<String, ConfigError> {
 }
 
 /// Reads a file of openings, one per line, as transcripts are.
-fn read_book(path: &Path) -> Result<Book, ArtifactError> {
+///
+/// # Errors
+///
+/// A file that is missing, or a line that is not a transcript or not an opening.
+pub fn read_book(path: &Path) -> Result<Book, ArtifactError> {
     let mut lines = Vec::new();
     for record in read_transcripts(read_bounded(path, records::SIZE_MAX)?).iter {
         let record = record.map_err(|bad| ArtifactError::unfit(path, bad.to_string()))?;

@@ -141,7 +141,7 @@ fn efficiency_text(run: &RunEfficiency) -> String {
 }
 
 pub(super) fn moved_text(moved: &[String]) -> String {
-    format!("defaults have moved since the run began, and it keeps its own: {}", moved.join("; "))
+    format!("the run keeps its own values of keys that the config does not name: {}", moved.join("; "))
 }
 
 /// One line per generation, one column per stage, and below the reason for each that is not done.

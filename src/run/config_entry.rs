@@ -1,13 +1,15 @@
-//! A config as a run records it: with everything else that determines what the stages make of it. If a default has moved since,
-//! the run keeps the value that it began with.
+//! A config as a run records it: with everything else that determines what the stages make of it. A run keeps the values of the keys
+//! that its config does not name.
 
-use super::requests::GENERATION;
+use super::order::GENERATION;
 use crate::artifact::line::visible;
 use crate::artifact::model::features_file::read_features;
 use crate::artifact::model::version::pattern_set_hash;
 use crate::artifact::step::table_settings;
 use crate::artifact::{ArtifactError, ContentHash};
-use crate::config::{Config, LoadedConfig};
+use crate::config::{Config, LoadedConfig, TABLES, read_book};
+use crate::pipeline::book::Book;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,9 +40,9 @@ pub struct ConfigEntry {
     pub book: Option<ContentHash>,
     /// The versions of the stages' algorithms, by table.
     pub algorithms: BTreeMap<String, u32>,
-    /// The keys, as `table.key`, that the user's file did not name: their values were the defaults.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub defaults: Vec<String>,
+    /// Format 1 lists the keys that the user's file did not name.
+    #[serde(default, skip_serializing)]
+    pub(super) defaults: IgnoredAny,
 }
 
 impl ConfigEntry {
@@ -52,15 +54,13 @@ impl ConfigEntry {
         if loaded.book.is_some() {
             config["generate"]["book"] = BOOK.into();
         }
-        let defaults =
-            all_keys(&config).map(|(name, _)| name).filter(|name| !loaded.origins.contains_key(name)).collect();
         Self {
             from,
             config,
-            defaults,
             features: pattern_set_hash(&loaded.features),
-            book: loaded.book.as_ref().map(|book| book.content()),
+            book: loaded.book.as_ref().map(Book::content),
             algorithms: algorithms(),
+            defaults: IgnoredAny,
         }
     }
 
@@ -71,8 +71,7 @@ impl ConfigEntry {
 
     /// Whether the patterns and the book of a config are those of this entry.
     pub fn names_the_files_of(&self, loaded: &LoadedConfig) -> bool {
-        self.features == pattern_set_hash(&loaded.features)
-            && self.book == loaded.book.as_ref().map(|book| book.content())
+        self.features == pattern_set_hash(&loaded.features) && self.book == loaded.book.as_ref().map(Book::content)
     }
 
     /// Whether this program still computes the step ids of this entry: a newer algorithm has others.
@@ -121,45 +120,54 @@ fn all_keys(config: &Value) -> impl Iterator<Item = (String, String)> + '_ {
     tables.flat_map(|(table, keys)| table_settings(table, keys))
 }
 
-/// A config with the run's own values for keys that its file left to the default, then and now; and what has moved since. The run
-/// keeps its features in the file of that name.
+/// A config as the run that recorded an entry continues it: a key that neither the file nor `--set` names keeps the run's value, and
+/// what is kept because the default is another one now. The files that the run keeps lie beside its snapshot.
 ///
 /// # Errors
 ///
-/// Features that the run keeps and that cannot be read.
-pub(super) fn keep_defaults(
+/// Patterns or a book that the run keeps and that cannot be read.
+pub(super) fn continued(
     last: &ConfigEntry,
     given: &LoadedConfig,
-    features: &Path,
+    snapshot: &Path,
 ) -> Result<(LoadedConfig, Vec<String>), ArtifactError> {
     let (mut kept, mut moved) = (given.clone(), Vec::new());
     let mut tables = given.config.tables();
-    let by_default = |name: &&String| !given.origins.contains_key(*name) && !FREE_KEYS.contains(&name.as_str());
-    for name in last.defaults.iter().filter(by_default) {
-        if name == "run.features" {
-            if pattern_set_hash(&given.features) != last.features {
-                kept.features = Arc::new(read_features(features)?);
-                moved.push(format!("{name} has other patterns by default now"));
+    let is_named = |name: &str| given.origins.contains_key(name) || FREE_KEYS.contains(&name);
+    for (table, keys) in TABLES {
+        // A key that determines which other keys exist comes before them.
+        for key in keys {
+            let name = format!("{table}.{}", key.name);
+            // An optional key has no default: to delete it is a change.
+            if key.is_optional || is_named(&name) || name == "run.features" {
+                continue;
             }
-            continue;
-        }
-        let Some((table, key)) = name.split_once('.') else { continue };
-        let (theirs, ours) = (last.config[table].get(key), tables.get(table).and_then(|keys| keys.get(key)));
-        if theirs == ours {
-            continue;
-        }
-        let text = |value: Option<&Value>| value.map_or_else(|| "nothing".to_owned(), Value::to_string);
-        moved.push(format!("{name} is {} in the run and {} by default now", text(theirs), text(ours)));
-        match (theirs.cloned(), tables.get_mut(table).and_then(Value::as_object_mut)) {
-            (Some(theirs), Some(keys)) => drop(keys.insert(key.to_owned(), theirs)),
-            (None, Some(keys)) => drop(keys.remove(key)),
-            (_, None) => {}
+            let found = &mut tables[table];
+            if !key.belongs_in(found) {
+                found.as_object_mut().map(|keys| keys.remove(key.name));
+                continue;
+            }
+            let Some(theirs) = last.config[table].get(key.name) else { continue };
+            let ours = found.get(key.name);
+            if ours != Some(theirs) {
+                let ours = ours.map_or_else(|| "nothing".to_owned(), Value::to_string);
+                moved.push(format!("{name} is {theirs} in the run and {ours} by default now"));
+                found[key.name] = theirs.clone();
+            }
         }
     }
+    let keeps_book = !is_named("generate.book") && tables["generate"].get("book").is_some();
     // A file that names keys of another alternative than the run began with has changed more than a default.
     match Config::from_tables(tables) {
         Ok(config) => kept.config = config,
-        Err(_) => return Ok((given.clone(), Vec::new())),
+        Err(_) => return Ok((kept, Vec::new())),
+    }
+    if keeps_book {
+        kept.book = Some(read_book(&snapshot.with_file_name(BOOK))?);
+    }
+    if !is_named("run.features") && pattern_set_hash(&given.features) != last.features {
+        kept.features = Arc::new(read_features(&snapshot.with_file_name(FEATURES))?);
+        moved.push("run.features has other patterns by default now".to_owned());
     }
     Ok((kept, moved))
 }
@@ -167,8 +175,59 @@ pub(super) fn keep_defaults(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::default_config;
+    use crate::artifact::model::features_file::features_text;
+    use crate::artifact::publish::publish_bytes;
+    use crate::config::{default_config, load_config};
     use crate::pipeline::book::Book;
+
+    #[test]
+    fn a_run_keeps_the_keys_that_its_config_does_not_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.toml");
+        let write = |name: &str, text: &str| publish_bytes(&folder.path().join(name), text.as_bytes()).unwrap();
+        let load = |text: &str| {
+            write("run.toml", text);
+            load_config(&path).unwrap()
+        };
+        let edax = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/features/edax.toml");
+        write(FEATURES, &features_text(&read_features(&edax).unwrap()));
+        write(BOOK, "f5d6c3\n");
+        let begun = load(
+            "[run]\nfeatures = \"features.toml\"\nseed = 7\n[generate]\nopenings = \"book\"\nbook = \"book.txt\"\n\
+             [train]\nquantum = 16\n[fit_mpc]\nmethod = \"source\"\nt = 1.4\n[selective]\nrank = 3",
+        );
+        let entry = ConfigEntry::new(1, &begun);
+        let continued = |text: &str| {
+            let (kept, moved) = continued(&entry, &load(text), &path).unwrap();
+            (entry.differences(&ConfigEntry::new(1, &kept)), moved)
+        };
+        let unnamed = [
+            "run.seed is 7 in the run and 1 by default now",
+            "generate.openings is \"book\" in the run and \"random\" by default now",
+            "generate.book is \"book.txt\" in the run and nothing by default now",
+            "fit_mpc.method is \"source\" in the run and \"line\" by default now",
+            "fit_mpc.t is 1.4 in the run and nothing by default now",
+            "run.features has other patterns by default now",
+        ];
+        let optional = [
+            "selective.rank is 3 in the run and nothing in the config",
+            "train.quantum is 16 in the run and nothing in the config",
+        ];
+        assert_eq!(continued(""), (optional.map(str::to_owned).to_vec(), unnamed.map(str::to_owned).to_vec()));
+        let (differences, moved) = continued(
+            "[run]\nseed = 8\n[generate]\nopenings = \"random\"\n[train]\nquantum = 16\n[fit_mpc]\nmethod = \"line\"\n\
+             [selective]\nrank = 3",
+        );
+        let named = [
+            "fit_mpc.level is nothing in the run and 87 in the config",
+            "fit_mpc.method is \"source\" in the run and \"line\" in the config",
+            "fit_mpc.t is 1.4 in the run and nothing in the config",
+            "generate.book is d13bd50fb3c3 in the run and nothing in the config",
+            "generate.openings is \"book\" in the run and \"random\" in the config",
+            "run.seed is 7 in the run and 8 in the config",
+        ];
+        assert_eq!((differences, moved), (named.map(str::to_owned).to_vec(), vec![unnamed[5].to_owned()]));
+    }
 
     #[test]
     fn an_entry_names_its_own_patterns_and_book_alone() {

@@ -3,7 +3,7 @@
 //! A config is recorded with the first generation it makes, a player when its generation begins. So a rerun makes the same
 //! generations, even if the config file or the champion has changed in the meantime.
 
-use super::config_entry::{ConfigEntry, FEATURES, keep_defaults};
+use super::config_entry::{ConfigEntry, continued};
 use super::folders::{DatasetFolder, RunGate, gates, generation_folder, generations};
 use super::loss::Loss;
 use super::snapshot;
@@ -21,7 +21,7 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-type LineageFormat = FormatVersion<1>;
+type LineageFormat = FormatVersion<2>;
 
 /// The record's name in the folder of the registry.
 const NAME: &str = "lineage.json";
@@ -74,9 +74,9 @@ pub enum Change {
 /// A run with its record.
 #[derive(Clone, Debug)]
 pub struct Lineage<'a> {
-    /// The user's config, with the run's own values where a default has moved since.
+    /// The user's config, with the run's own values of the keys that it does not name.
     pub config: LoadedConfig,
-    /// The defaults that have moved since the run recorded them.
+    /// The keys that the user's config does not name, and whose default is not the run's value.
     pub moved_defaults: Vec<String>,
     /// The run's models.
     pub registry: &'a Registry,
@@ -119,9 +119,7 @@ impl<'a> Lineage<'a> {
         let folder = registry.folder();
         let file: LineageFile = read_versioned_or_default::<LineageFormat, _>(&folder.join(NAME))?;
         let (config, moved_defaults) = match file.configs.last() {
-            Some(last) => {
-                keep_defaults(last, given, &snapshot::path(folder, &given.name, last.from).with_file_name(FEATURES))?
-            }
+            Some(last) => continued(last, given, &snapshot::path(folder, &given.name, last.from))?,
             None => (given.clone(), Vec::new()),
         };
         let mut lineage = Self {

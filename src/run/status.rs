@@ -47,7 +47,7 @@ pub struct RunStatus {
     pub bytes_on_disk: u64,
     /// What the config changes for generations that are finished; `renma run` refuses it.
     pub changes: Vec<String>,
-    /// The defaults that have moved since the run began, of which it keeps its own.
+    /// The keys that the config does not name, and whose default is not the run's value, which it keeps.
     pub moved_defaults: Vec<String>,
     /// The ratings of all players of its gates, best first.
     pub ladder: Vec<Standing>,
