@@ -12,7 +12,7 @@ pub(super) mod stage;
 use crate::config::setting::Setting;
 use crate::config::{ConfigError, LoadedConfig, load_config_with};
 use crate::pipeline::stage::Stage;
-use crate::run::requests::GENERATION;
+use crate::run::order::GENERATION;
 use bench::BenchCommand;
 use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
@@ -117,7 +117,7 @@ pub(super) enum Command {
     Solve(SolveArguments),
     /// Play a game on the terminal
     Play(PlayArguments),
-    /// Show a board to play on, and a run, to browsers of this machine
+    /// Show a board to play on and the report of a run to browsers
     Serve(ServeArguments),
     /// Play as an engine of programs that speak the NBoard protocol
     #[command(after_help = "Example: renma nboard --model champion --depth 10 --mpc-level 93 --exact-empties 16")]

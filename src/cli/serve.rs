@@ -1,4 +1,4 @@
-//! `renma serve`: pages to play and analyze with a model, and to watch a run.
+//! `renma serve`: a page to play and analyze with a model, and the report of a run.
 
 use super::arguments::positions::{ModelArguments, ServeArguments};
 use super::arguments::run::DEFAULT_REGISTRY;
@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 pub(super) fn run(session: &Session, arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
     let ModelArguments { model, models } = &arguments.model;
-    // Pages may wait for a run that has not begun.
+    // The run may not have begun.
     let registry = models.as_deref().unwrap_or(Path::new(DEFAULT_REGISTRY));
     let chosen = choose_model("serve", model.as_ref(), registry)?;
     let mut printed = Ok(());

@@ -43,7 +43,7 @@ impl LastCall {
 }
 
 /// Puts the champion of a registry into a record, which may be older than the last promotion; whether anything changed.
-pub fn set_champion(record: &mut Value, registry: &Path) -> Result<bool, ArtifactError> {
+fn set_champion(record: &mut Value, registry: &Path) -> Result<bool, ArtifactError> {
     let champions = ChampionFile::read(registry)?;
     let champion = champions.champion().map_or(Value::Null, |promotion| promotion.id.to_string().into());
     if record.get("champion").is_none_or(|recorded| *recorded == champion) {

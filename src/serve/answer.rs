@@ -7,7 +7,6 @@ use crate::artifact::publish::{is_link, read_bounded};
 use crate::artifact::{ArtifactError, LoadedModel, Model};
 use crate::play::levels::{LEVELS, Level};
 use crate::report::REPORT_NAME;
-use crate::run::record::{RUN_RECORD_NAME, set_champion};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
@@ -37,7 +36,7 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const JSON: &str = "application/json";
 
 /// The files of the pages: their address, type and content.
-const ASSETS: [(&str, &str, &str); 11] = [
+const ASSETS: [(&str, &str, &str); 9] = [
     ("/", HTML, include_str!("assets/page.html")),
     ("/page.css", CSS, include_str!("assets/page.css")),
     ("/page.js", SCRIPT, include_str!("assets/page.js")),
@@ -47,17 +46,15 @@ const ASSETS: [(&str, &str, &str); 11] = [
     ("/board.js", SCRIPT, include_str!("assets/board.js")),
     ("/moves.js", SCRIPT, include_str!("assets/moves.js")),
     ("/graph.js", SCRIPT, include_str!("assets/graph.js")),
-    ("/run", HTML, include_str!("assets/run.html")),
-    ("/run.js", SCRIPT, include_str!("assets/run.js")),
 ];
 
-/// A record of a thousand generations has a tenth of it.
-const RUN_FILE_SIZE_MAX: u64 = 64 << 20;
+/// The report of a thousand generations has a tenth of it.
+const REPORT_SIZE_MAX: u64 = 64 << 20;
 
 /// What all requests share.
 pub struct Site {
     model: Arc<LoadedModel>,
-    /// The registry of the run to watch.
+    /// The registry of the run whose report is shown.
     registry: PathBuf,
     port: u16,
     pool: Pool,
@@ -132,11 +129,9 @@ async fn find(site: &Site, request: Request<Incoming>, searches: &AtomicBool) ->
     if method != Method::GET {
         return Err((StatusCode::METHOD_NOT_ALLOWED, "only GET and POST are allowed".to_owned()));
     }
-    let content = |kind, policy, bytes: Vec<u8>| Content { kind, policy, bytes: bytes.into() };
     match path.as_str() {
         "/api/about" => Ok(to_json(&about(site))),
-        "/api/run" => read_record(&site.registry).map(|bytes| content(JSON, POLICY, bytes)),
-        "/report" => read_run_file(&site.registry.join(REPORT_NAME)).map(|bytes| content(HTML, REPORT_POLICY, bytes)),
+        "/report" => read_report(&site.registry),
         _ => {
             let asset = ASSETS.iter().find(|(address, ..)| *address == path);
             let (_, kind, content) = asset.ok_or_else(not_found)?;
@@ -164,28 +159,20 @@ async fn read_game(request: Request<Incoming>) -> Result<CheckedRequest, (Status
     CheckedRequest::deserialize(Value::Object(fields)).map_err(bad)
 }
 
-/// The record of the latest call of the pipeline, as JSON.
-fn read_record(registry: &Path) -> Result<Vec<u8>, (StatusCode, String)> {
-    let path = registry.join(RUN_RECORD_NAME);
-    let failed = |reason| (StatusCode::INTERNAL_SERVER_ERROR, reason);
-    let mut record: Value = serde_json::from_slice(&read_run_file(&path)?)
-        .map_err(|_| failed(format!("{} is damaged; renma run writes it again", path.display())))?;
-    set_champion(&mut record, registry).map_err(|error| failed(error.to_string()))?;
-    Ok(record.to_string().into_bytes())
-}
-
-/// A file of the run's own folder: a link could lead to any file of this machine.
-fn read_run_file(path: &Path) -> Result<Vec<u8>, (StatusCode, String)> {
-    let read = is_link(path).and_then(|is_link| match is_link {
-        true => Err(ArtifactError::unfit(path, "it is a symbolic link; only files of the run's own folder are shown")),
-        false => read_bounded(path, RUN_FILE_SIZE_MAX),
+/// The report in the run's own folder: a link could lead to any file of this machine.
+fn read_report(registry: &Path) -> Answer {
+    let path = registry.join(REPORT_NAME);
+    let read = is_link(&path).and_then(|is_link| match is_link {
+        true => Err(ArtifactError::unfit(&path, "it is a symbolic link; only files of the run's own folder are shown")),
+        false => read_bounded(&path, REPORT_SIZE_MAX),
     });
-    read.map_err(|error| match error {
-        ArtifactError::Missing { path } => {
-            (StatusCode::NOT_FOUND, format!("{} is missing; renma run writes it", path.display()))
+    match read {
+        Ok(bytes) => Ok(Content { kind: HTML, policy: REPORT_POLICY, bytes: bytes.into() }),
+        Err(ArtifactError::Missing { path }) => {
+            Err((StatusCode::NOT_FOUND, format!("{} is missing; renma run writes it", path.display())))
         }
-        other => (StatusCode::INTERNAL_SERVER_ERROR, other.to_string()),
-    })
+        Err(error) => Err((StatusCode::INTERNAL_SERVER_ERROR, error.to_string())),
+    }
 }
 
 fn to_json(value: &Value) -> Content {

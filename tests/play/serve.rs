@@ -104,15 +104,15 @@ impl Server {
 #[test]
 fn the_page_and_its_files_come_with_a_policy() {
     let server = Server::start();
-    for path in ["/", "/page.css", "/page.js", "/game.js", "/moves.js", "/text.js", "/run", "/run.js", "/api/about"] {
+    for path in ["/", "/page.css", "/page.js", "/game.js", "/moves.js", "/text.js", "/api/about"] {
         let (status, head, body) = server.get(path);
         assert_eq!(status, 200, "{path}");
         assert!(head.contains("content-security-policy: default-src 'none'; script-src 'self';"), "{head}");
         assert!(!body.is_empty() && !body.contains("http://127") && !body.contains("https://"), "{path}");
     }
-    assert!(!server.get("/").2.contains("<script>") && !server.get("/run").2.contains("<script>"));
+    assert!(!server.get("/").2.contains("<script>"));
     // Every module that a page or another module names is there.
-    for path in ["/", "/page.js", "/analysis.js", "/board.js", "/graph.js", "/moves.js", "/run"] {
+    for path in ["/", "/page.js", "/analysis.js", "/board.js", "/graph.js", "/moves.js"] {
         let body = server.get(path).2;
         for name in body.split('"').filter(|text| text.starts_with('/') && text.ends_with(".js")) {
             assert_eq!(server.get(name).0, 200, "{path} names {name}");
@@ -136,35 +136,24 @@ fn the_page_gets_its_levels_from_the_server() {
 }
 
 #[test]
-fn a_run_is_what_its_pipeline_left_in_the_registry() {
+fn the_report_is_what_the_run_left_in_the_registry() {
     let registry = tempfile::tempdir().unwrap();
     let server = Server::beside(registry.path());
-    for (address, name, content) in
-        [("/api/run", "run.json", r#"{"run":"<script>"}"#), ("/report", "report.html", "<svg></svg>")]
-    {
-        let path = registry.path().join(name);
-        let (status, _, body) = server.get(address);
-        assert_eq!(status, 404, "{body}");
-        assert!(body.contains(&format!("{} is missing; renma run writes it", path.display())), "{body}");
-        std::fs::write(&path, content).unwrap();
-        let (status, head, body) = server.get(address);
-        assert_eq!((status, body.as_str()), (200, content));
-        assert!(head.contains("content-security-policy: default-src 'none';") && head.contains("nosniff"), "{head}");
-    }
-    // A report has pictures and a style of its own, and no scripts.
-    let head = server.get("/report").1;
-    assert!(head.contains("style-src 'unsafe-inline'") && !head.contains("script-src"), "{head}");
-    assert!(server.get("/api/run").1.contains("content-type: application/json"));
-    for damage in ["{", "{\"run\":\"\u{fffd}", ""] {
-        std::fs::write(registry.path().join("run.json"), damage).unwrap();
-        let (status, _, body) = server.get("/api/run");
-        assert_eq!(status, 500, "{damage:?}");
-        assert!(body.contains("run.json is damaged; renma run writes it again"), "{body}");
-    }
-    // More than a record ever has, in a file that takes no room.
-    std::fs::File::create(registry.path().join("run.json")).unwrap().set_len(1 << 40).unwrap();
-    assert_eq!(server.get("/api/run").0, 500);
+    assert!(server.get("/").2.contains("href=\"/report\""));
     let report = registry.path().join("report.html");
+    let (status, _, body) = server.get("/report");
+    assert_eq!(status, 404, "{body}");
+    assert!(body.contains(&format!("{} is missing; renma run writes it", report.display())), "{body}");
+    let content = "<svg></svg>";
+    std::fs::write(&report, content).unwrap();
+    let (status, head, body) = server.get("/report");
+    assert_eq!((status, body.as_str()), (200, content));
+    assert!(head.contains("content-security-policy: default-src 'none';") && head.contains("nosniff"), "{head}");
+    // It has pictures and a style of its own, and no scripts.
+    assert!(head.contains("style-src 'unsafe-inline'") && !head.contains("script-src"), "{head}");
+    // More than a report ever has, in a file that takes no room.
+    std::fs::File::create(&report).unwrap().set_len(1 << 40).unwrap();
+    assert_eq!(server.get("/report").0, 500);
     for target in ["run.json", "/etc/passwd", "report.html"] {
         std::fs::remove_file(&report).unwrap();
         std::os::unix::fs::symlink(target, &report).unwrap();
@@ -174,7 +163,6 @@ fn a_run_is_what_its_pipeline_left_in_the_registry() {
     std::fs::remove_file(&report).unwrap();
     std::fs::create_dir(registry.path().join("report.html")).unwrap();
     assert_eq!(server.get("/report").0, 500);
-    assert_eq!(server.get("/run").0, 200);
 }
 
 #[test]
