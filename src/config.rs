@@ -9,8 +9,7 @@ use crate::artifact::model::features_file::{parse_features, read_features};
 use crate::artifact::publish::{exists, read_bounded, read_file_or_pipe};
 use crate::artifact::{ArtifactError, ModelRef};
 use crate::engine::PatternSet;
-use crate::exchange::records;
-use crate::exchange::transcripts::read_transcripts;
+use crate::exchange::positions::{POSITIONS_SIZE_MAX, read_positions};
 use crate::exit_code;
 use crate::pipeline::book::Book;
 use crate::pipeline::fit_mpc::task::FitMpcConfig;
@@ -338,18 +337,14 @@ fn read_text(path: &Path) -> Result<String, ConfigError> {
     })
 }
 
-/// Reads a file of openings, one per line, as transcripts are.
+/// Reads a file of openings, one per line: moves, or a board.
 ///
 /// # Errors
 ///
-/// A file that is missing, or a line that is not a transcript or not an opening.
+/// A file that is missing, or a line that is not an opening.
 pub fn read_book(path: &Path) -> Result<Book, ArtifactError> {
-    let mut lines = Vec::new();
-    for record in read_transcripts(read_bounded(path, records::SIZE_MAX)?).iter {
-        let record = record.map_err(|bad| ArtifactError::unfit(path, bad.to_string()))?;
-        lines.extend(record.moves);
-    }
-    Book::new(&lines).map_err(|reason| ArtifactError::unfit(path, reason))
+    let games = read_positions(path, &read_bounded(path, POSITIONS_SIZE_MAX)?)?;
+    Book::new(games.into_iter().map(|scored| scored.game)).map_err(|reason| ArtifactError::unfit(path, reason))
 }
 
 #[cfg(test)]

@@ -235,7 +235,7 @@ mod tests {
         let mut other_features = plain.clone();
         other_features.features = Arc::new(read_features(Path::new("configs/features/edax.toml")).unwrap());
         let mut with_book = plain.clone();
-        with_book.book = Some(Book::new(&["f5d6".to_owned()]).unwrap());
+        with_book.book = Some(Book::of_lines(&["f5d6".to_owned()]).unwrap());
         let all = [&plain, &other_features, &with_book];
         for (of, entry) in all.map(|config| ConfigEntry::new(1, config)).iter().enumerate() {
             for (place, config) in all.into_iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use crate::support::workspace::{self, Workspace, all_paths, check_same, copy_folder, files, reached, send};
 use renma::artifact::{Builtin, Dataset, FolderLock, GameRow, NEVER, PositionRow, TableRow};
-use renma::engine::{Black, Discs, Game, Score, White};
+use renma::engine::{Black, ColoredPosition, Discs, Game, Score, White};
 use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
@@ -275,12 +275,38 @@ fn a_book_begins_the_games_and_is_known_by_its_lines() {
 }
 
 #[test]
+fn games_begin_from_the_boards_of_a_book() {
+    let workspace = Workspace::new();
+    let boards =
+        ["f5d6c3d3c4f4f6", "f5f6e6f4e3c5c4", "c4e3f5"].map(|line| Game::from_transcript(line).unwrap().to_move());
+    let line = |board: &ColoredPosition| format!("{} {};\n", board.board_text(), board.side_text());
+    workspace.write("configs/book.txt", format!("{}f5f4\n", boards.each_ref().map(line).concat()));
+    let changes = [
+        ("generate.openings", "\"book\""),
+        ("generate.book", "\"book.txt\""),
+        ("generate.random_plies_min", "0"),
+        ("generate.random_plies_max", "0"),
+    ];
+    let config = quick(&workspace, "book", &changes);
+    workspace.done(&format!("generate --config {config} --output data"));
+    workspace.done("dataset verify data --remake 100%");
+    for (number, game) in games(&workspace, "data").iter().enumerate() {
+        let opening = &game.moves[..2 * usize::from(game.random_plies.unwrap())];
+        match boards.get(number % 4) {
+            Some(board) => assert_eq!(Game::from_transcript(opening).unwrap().to_move(), *board, "{opening}"),
+            None => assert_eq!(opening, "f5f4"),
+        }
+    }
+}
+
+#[test]
 fn a_book_that_cannot_be_used_is_an_error_that_names_the_line() {
     let workspace = Workspace::new();
     for (book, code, words) in [
         ("f5d6\nf5f5\n", 2, ["book.txt", "line 2, byte 2: "]),
         ("f5d6\ne6f4e3f6g5d6e7f5c5\n", 2, ["book.txt", "opening 2: it is a whole game"]),
-        ("# nothing\n", 2, ["book.txt", "no opening"]),
+        ("# nothing\n", 2, ["book.txt", "no position"]),
+        (&format!("{}X\n", "-".repeat(64)), 2, ["book.txt", "opening 1: "]),
     ] {
         workspace.write("configs/book.txt", book);
         let config = quick(&workspace, "book", &[("generate.openings", "\"book\""), ("generate.book", "\"book.txt\"")]);

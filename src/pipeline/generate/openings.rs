@@ -63,20 +63,4 @@ mod tests {
         assert_eq!([0, 1, 5].map(|id| openings.of(id, 0)), [0, 1, 2].map(|place| lines[place].clone()));
         assert_eq!(Openings::InTurn(Vec::new()).of(5, 8), Game::default());
     }
-
-    #[test]
-    fn a_book_has_beginnings_only() {
-        let book = |lines: &[&str]| Book::new(&lines.iter().map(|&line| line.to_owned()).collect::<Vec<_>>());
-        let sound = book(&["f5d6c3", "f5f6"]).unwrap();
-        assert_eq!(sound.openings.iter().map(Game::ply).collect::<Vec<_>>(), [Ply(3), Ply(2)]);
-        assert_eq!(sound.lines(), ["f5d6c3", "f5f6"]);
-        assert_ne!(sound.content(), book(&["f5f6", "f5d6c3"]).unwrap().content());
-        for (lines, reason) in [
-            (&[][..], "no opening"),
-            (&["f5d6", "f5f5"][..], "opening 2"),
-            (&["e6f4e3f6g5d6e7f5c5"][..], "a whole game"),
-        ] {
-            assert!(book(lines).unwrap_err().contains(reason), "{lines:?}");
-        }
-    }
 }

@@ -39,7 +39,7 @@ pub(super) const EXPLORATION_EMPTIES: u8 = 14;
 pub enum OpeningChoice {
     /// By random plies.
     Random {},
-    /// By the lines of a book in turn, then random plies.
+    /// By the openings of a book in turn, then random plies.
     Book { book: String },
 }
 
