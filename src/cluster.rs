@@ -6,6 +6,7 @@ pub mod dask;
 pub mod divide;
 pub mod drive;
 pub mod elsewhere;
+pub mod error;
 mod outputs;
 pub mod plan;
 pub mod progress;

@@ -3,6 +3,7 @@
 
 pub mod claim;
 pub mod config_entry;
+pub mod error;
 pub mod folders;
 pub mod forecast;
 pub mod gc;

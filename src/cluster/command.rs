@@ -1,6 +1,7 @@
 //! Runs shards by any command: one process per shard, some at once.
 
 use super::drive::{Runner, RunnerEvent};
+use super::error::ClusterError;
 use super::plan::text_of;
 use super::runs::Ended;
 use crate::artifact::ArtifactError;
@@ -45,14 +46,11 @@ impl CommandLine {
     ///
     /// An unclosed quotation mark, or a missing `{plan}` or `{shard}`.
     pub fn new(text: &str) -> Result<Self, StageError> {
-        let wrong = |reason: &str| {
-            let example = "name both in it, as in 'renma shard run {plan} {shard}'";
-            StageError::Setting(format!("--on {text}: {reason}\n{example}"))
-        };
+        let wrong = |reason: &str| ClusterError::Command { command: text.to_owned(), reason: reason.to_owned() };
         let words = shlex::split(text).ok_or_else(|| wrong("a quotation mark is not closed"))?;
         for place in [PLAN, SHARD] {
             if !words.iter().any(|word| word.contains(place)) {
-                return Err(wrong(&format!("{place} is missing")));
+                return Err(wrong(&format!("{place} is missing")).into());
             }
         }
         Ok(Self { words })
@@ -145,7 +143,7 @@ impl<'a> CommandRunner<'a> {
     }
 
     fn start(&self, shard: usize) -> Result<Running, StageError> {
-        let failed = |source: io::Error| cannot_start(&self.line.words[0], shard, &source);
+        let failed = |source: io::Error| cannot_start(&self.line.words[0], shard, source);
         // A file takes all that a command and its own children write; a pipe would wait for the last of them.
         let (stdout, stderr) = (tempfile::tempfile().map_err(failed)?, tempfile::tempfile().map_err(failed)?);
         let mut command = self.line.command(shard);
@@ -211,14 +209,14 @@ impl Drop for CommandRunner<'_> {
 }
 
 /// Why a command does not start: it is wrong, or the system lacks resources, which a retry may find.
-fn cannot_start(program: &str, shard: usize, source: &io::Error) -> StageError {
-    let text = format!("cannot start `{program}` for shard {shard}: {source}");
-    match Errno::from_io_error(source) {
-        Some(errno) if LACKS_RESOURCES.contains(&errno) => {
-            StageError::Elsewhere { text: format!("{text}\nrepeat the command to resume"), code: exit_code::TRY_AGAIN }
-        }
-        _ => StageError::Setting(text),
+fn cannot_start(program: &str, shard: usize, source: io::Error) -> StageError {
+    let lacks_resources = Errno::from_io_error(&source).is_some_and(|errno| LACKS_RESOURCES.contains(&errno));
+    let error = ClusterError::Program { program: program.to_owned(), shard, source };
+    if lacks_resources {
+        let text = format!("{error}\nrepeat the command to resume");
+        return StageError::Elsewhere { text, code: exit_code::TRY_AGAIN };
     }
+    error.into()
 }
 
 /// Sends a signal to a child and everything that it started in its group.
@@ -274,7 +272,7 @@ mod tests {
 
     #[test]
     fn a_command_without_resources_may_start_later_and_a_missing_one_never_does() {
-        let code = |errno: Errno| cannot_start("renma", 3, &io::Error::from(errno)).exit_code();
+        let code = |errno: Errno| cannot_start("renma", 3, io::Error::from(errno)).exit_code();
         assert_eq!(LACKS_RESOURCES.map(code), [75; 6]);
         assert_eq!([Errno::NOENT, Errno::ACCESS, Errno::NOEXEC, Errno::TOOBIG].map(code), [2; 4]);
     }

@@ -4,6 +4,7 @@ mod environment;
 
 use super::command::{end_of, signal_group, this_program};
 use super::drive::{Runner, RunnerEvent};
+use super::error::ClusterError;
 use crate::artifact::ArtifactError;
 use crate::artifact::publish::temporary::temporary_file;
 use crate::artifact::publish::{parent, publish_bytes};
@@ -40,9 +41,7 @@ impl Scheduler {
         if insecure || address.starts_with("tls://") || is_loopback(address) {
             return Ok(Self(address.to_owned()));
         }
-        let reason = "whoever reaches it can run programs as you, there and here, and the connection is not encrypted";
-        let remedy = "use TLS (tls://HOST:PORT), or say --insecure in a network where you trust everyone";
-        Err(StageError::Setting(format!("--scheduler {address}: {reason}\n{remedy}")))
+        Err(ClusterError::OpenScheduler { address: address.to_owned() }.into())
     }
 }
 

@@ -3,6 +3,7 @@
 use super::command::{CommandLine, CommandRunner};
 use super::dask::{DaskRunner, Scheduler};
 use super::drive::{AHEAD_MIN, DriveReport, Runner, drive, lock_plan};
+use super::error::ClusterError;
 use super::plan::{LoadedPlan, Plan};
 use crate::exit_code;
 use crate::pipeline::{Context, StageError};
@@ -28,7 +29,7 @@ impl Elsewhere {
     pub fn new(on: &str, workers: usize, scheduler: Option<Scheduler>) -> Result<Self, StageError> {
         match (on, scheduler) {
             (DASK, scheduler) => Ok(Self::Dask(scheduler, workers)),
-            (_, Some(_)) => Err(StageError::Setting(format!("--scheduler needs --on {DASK}"))),
+            (_, Some(_)) => Err(ClusterError::SchedulerWithoutDask.into()),
             (command, None) => Ok(Self::Command(CommandLine::new(command)?, workers)),
         }
     }

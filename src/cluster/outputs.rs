@@ -1,5 +1,6 @@
 //! Where shards may write: folders below the one in which they run that hold nothing but what stages write there.
 
+use super::error::PlanFault;
 use crate::artifact::dataset::folder::recipe_of;
 use crate::artifact::dataset::foreign::first_foreign;
 use crate::artifact::line::is_line;
@@ -12,7 +13,7 @@ use std::path::{Component, Path, PathBuf};
 const SIGNS: [&str; 2] = ["champion.json", "lineage.json"];
 
 /// Checks a folder that shards write to: it lies below the one in which they run, and is neither a version of a registry nor in one.
-pub(super) fn check_output(folder: &Path) -> Result<(), String> {
+pub(super) fn check_output(folder: &Path) -> Result<(), PlanFault> {
     let is_normal = |component| matches!(component, Component::Normal(_));
     let is_within = folder.components().all(|component| is_normal(component) || component == Component::CurDir);
     let is_below = is_within && folder.components().any(is_normal);
@@ -20,8 +21,7 @@ pub(super) fn check_output(folder: &Path) -> Result<(), String> {
     if is_below && folder.to_str().is_some_and(is_line) && !is_version() {
         return Ok(());
     }
-    let shown: String = folder.display().to_string().chars().take(100).collect();
-    Err(format!("shards cannot write to {shown:?}\nname a folder below the one in which they run, and not a version"))
+    Err(PlanFault::Outside(folder.display().to_string().chars().take(100).collect()))
 }
 
 /// A relative folder without `.`.

@@ -1,5 +1,6 @@
 //! A plan: a request cut into shards, with everything that determines its bytes.
 
+use super::error::{ClusterError, PlanFault};
 use super::outputs::{check_output, foreign_in_output, foreign_in_registry, plain};
 use crate::artifact::format::format_of;
 use crate::artifact::line::{is_line, visible};
@@ -67,7 +68,7 @@ impl Plan {
     /// Work that cannot be cut, or a folder with a name that a plan cannot hold or that shards cannot write to.
     pub fn new(request: &Request, work: &dyn Work) -> Result<Self, StageError> {
         if let Some(reason) = work.undivided() {
-            return Err(StageError::Setting(reason));
+            return Err(ClusterError::Undivided(reason).into());
         }
         for path in request.paths() {
             text_of(path)?;
@@ -80,7 +81,7 @@ impl Plan {
             shards: Vec::new(),
             request: request.clone(),
         };
-        plan.check_outputs().map_err(StageError::Setting)?;
+        plan.check_outputs()?;
         Ok(plan)
     }
 
@@ -110,12 +111,12 @@ impl Plan {
     }
 
     /// Checks the folders that its shards write to, as if a person had typed them.
-    fn check_outputs(&self) -> Result<(), String> {
+    fn check_outputs(&self) -> Result<(), PlanFault> {
         let (output, registry) = (self.request.output.as_deref(), self.written_registry());
         output.into_iter().chain(registry).try_for_each(check_output)?;
         let (Some(output), Some(registry)) = (output.map(plain), registry.map(plain)) else { return Ok(()) };
         if output.starts_with(&registry) || registry.starts_with(&output) {
-            return Err("its output and its registry lie within each other".to_owned());
+            return Err(PlanFault::Overlap);
         }
         Ok(())
     }
@@ -135,19 +136,18 @@ impl Plan {
     }
 
     /// Checks everything that can be checked without the inputs, as if a person had typed it.
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), PlanFault> {
         self.check_outputs()?;
         if let Some(path) = self.request.paths().find(|path| !path.to_str().is_some_and(is_line)) {
-            return Err(format!("{:?} is not a path of one line", path.display().to_string()));
+            return Err(PlanFault::NotALine(path.to_owned()));
         }
         if self.request.generation == 0 {
-            return Err("generation is 0: generations are counted from 1".into());
+            return Err(PlanFault::GenerationZero);
         }
         let mut next = 0;
         for (number, pieces) in self.shards.iter().enumerate() {
             if pieces.start != next || pieces.end <= pieces.start {
-                let Range { start, end } = pieces;
-                return Err(format!("shard {number} has the parts from {start} to before {end}, not from {next} on"));
+                return Err(PlanFault::Shard { shard: number, parts: pieces.clone(), expected: next });
             }
             next = pieces.end;
         }
@@ -155,14 +155,14 @@ impl Plan {
     }
 
     /// Checks that its shards make all pieces, and that their work can be added up: progress does it.
-    fn check_pieces(&self, rounds: &[Vec<u64>]) -> Result<(), String> {
+    fn check_pieces(&self, rounds: &[Vec<u64>]) -> Result<(), PlanFault> {
         let made = self.shards.last().map_or(0, |last| last.end);
         let needed: usize = rounds.iter().map(Vec::len).sum();
         if made != needed {
-            return Err(format!("its shards make {made} parts, and its request needs {needed}"));
+            return Err(PlanFault::Parts { made, needed });
         }
         let work = rounds.iter().flatten().try_fold(0_u64, |sum, work| sum.checked_add(*work));
-        work.map(drop).ok_or_else(|| "its work adds up to more than 64 bits can count".to_owned())
+        work.map(drop).ok_or(PlanFault::TooMuchWork)
     }
 
     /// The text of the plan's file.
@@ -176,7 +176,7 @@ impl Plan {
         check_versions(path, &value)?;
         let plan: Self =
             serde_json::from_value(value).map_err(|error| ArtifactError::damaged(path, visible(&error.to_string())))?;
-        plan.check().map_err(|reason| ArtifactError::unfit(path, reason))?;
+        plan.check().map_err(|fault| ArtifactError::unfit(path, fault.to_string()))?;
         Ok(plan)
     }
 
@@ -269,10 +269,10 @@ impl LoadedPlan {
         let plan = Plan::read(path)?;
         let unfit = |reason: String| StageError::from(ArtifactError::unfit(path, reason));
         plan.check_folders(path)?;
-        plan.check_datasets(path)?;
         let models = plan.find_models(path)?;
         let asked = plan.request.asked(&models).map_err(|error| unfit(error.to_string()))?;
-        plan.check_pieces(&asked.rounds()).map_err(unfit)?;
+        plan.check_pieces(&asked.rounds()).map_err(|fault| unfit(fault.to_string()))?;
+        plan.check_datasets(path)?;
         let made = asked.recipe()?;
         if plan.recipe != made {
             return Err(unfit(format!(
@@ -298,11 +298,7 @@ impl LoadedPlan {
 
 /// A folder as a plan names it: a plan is JSON, and so are its names.
 pub(super) fn text_of(folder: &Path) -> Result<String, StageError> {
-    let text = folder.to_str().ok_or_else(|| {
-        let reason = format!("cannot plan with {}: its name is not UTF-8, and a plan is text", folder.display());
-        StageError::Setting(format!("{reason}\nchoose another name for the folder"))
-    });
-    text.map(str::to_owned)
+    Ok(folder.to_str().ok_or_else(|| PlanFault::NotText(folder.to_owned()))?.to_owned())
 }
 
 fn work_of(weights: &[u64]) -> u128 {
@@ -339,8 +335,14 @@ pub(super) fn name_of(plan: &Path) -> String {
 /// Versions are checked before anything else, whose form they decide.
 fn check_versions(path: &Path, plan: &Value) -> Result<(), ArtifactError> {
     let unfit = |reason: String| ArtifactError::unfit(path, reason);
-    format_of::<PlanFormat>(plan.get("format").unwrap_or(&Value::Null))
-        .map_err(|reason| unfit(format!("{reason}\n{REMEDY}")))?;
+    let format = plan.get("format").unwrap_or(&Value::Null);
+    // A plan lives as long as a run: those of other formats are made again.
+    let is_current = format_of::<PlanFormat>(format).is_ok_and(|format| format == PlanFormat::CURRENT);
+    if !is_current {
+        let found = if format.is_null() { "no format version".to_owned() } else { format!("format {format}") };
+        let ours = PlanFormat::CURRENT.number();
+        return Err(unfit(format!("it has {found}, this renma reads format {ours}\n{REMEDY}")));
+    }
     let named = plan.get("request").and_then(|request| request.get("stage"));
     let Some(stage) = named.and_then(Value::as_str).and_then(Stage::named) else {
         let stages = Stage::ALL.map(Stage::name).join(", ");

@@ -4,6 +4,7 @@
 //! generations, even if the config file or the champion has changed in the meantime.
 
 use super::config_entry::{ConfigEntry, continued};
+use super::error::RunError;
 use super::folders::{DatasetFolder, RunGate, gates, generation_folder, generations};
 use super::loss::Loss;
 use super::snapshot;
@@ -336,17 +337,8 @@ impl<'a> Lineage<'a> {
         // A change with which no generation has begun can be undone.
         let same = before.is_some_and(|before| before.differences(&ours).is_empty());
         if change == Change::Refuse && !same {
-            let generations = match next - 1 {
-                1 => "generation 1 is".to_owned(),
-                finished => format!("{finished} generations are"),
-            };
-            return Err(StageError::Setting(format!(
-                "cannot continue run {}, of which {generations} finished: {}\n--from-next keeps them and applies the config from \
-                 the next generation on; --restart G removes generation G and all after it;\na copy of the config under another \
-                 name begins another run",
-                self.config.name,
-                self.changes().join("; ")
-            )));
+            let (run, changes) = (self.config.name.clone(), self.changes().join("; "));
+            return Err(RunError::ChangedConfig { run, finished: next - 1, changes }.into());
         }
         self.file.configs.retain(|entry| entry.from < from);
         if !same {

@@ -1,5 +1,6 @@
 //! What the next generation of a run needs: its number, its config, who plays it, and the datasets it trains on.
 
+use super::error::RunError;
 use super::folders::{DatasetFolder, GENERATIONS_MAX, generation_folder};
 use super::lineage::{Change, GenerationEntry, GenerationPlayer, Lineage};
 use super::loss::Loss;
@@ -159,9 +160,7 @@ impl Lineage<'_> {
         let Change::Restart(from) = change else { return Ok(0) };
         let begun = self.file.generations.last().map_or(0, |entry| entry.generation);
         if begun + 1 < from {
-            let reason = format!("--restart {from}: run {} has begun {begun} generations", self.config.name);
-            let latest = begun.max(1);
-            return Err(StageError::Setting(format!("{reason}\nrestart from generation {latest} or earlier")));
+            return Err(RunError::NotBegun { from, run: self.config.name.clone(), begun }.into());
         }
         Ok(begun)
     }
@@ -186,12 +185,9 @@ impl Lineage<'_> {
             state.generation <= settled && state.state == TaskState::Stale && state.step.is_some()
         };
         if let Some(state) = steps.stages.iter().find(is_stale) {
-            let (stage, generation) = (state.stage, state.generation);
-            return Err(StageError::Setting(format!(
-                "cannot continue run {}: {stage} of finished generation {generation} was made from other inputs: {}\n--restart {generation} removes it and all later generations",
-                self.config.name,
-                state.because.as_deref().unwrap_or("which ones is not known")
-            )));
+            let because = state.because.as_deref().unwrap_or("which ones is not known").to_owned();
+            let (run, stage, generation) = (self.config.name.clone(), state.stage, state.generation);
+            return Err(RunError::StaleStage { run, stage, generation, because }.into());
         }
         let is_other = |state: &&StageState| {
             state.dataset == DatasetState::Other && superseded.is_none_or(|loss| loss.from != state.generation)

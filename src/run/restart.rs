@@ -1,6 +1,7 @@
 //! Restart: everything of a run from a generation on is removed, after it has been announced.
 
 use super::config_entry::ConfigEntry;
+use super::error::RunError;
 use super::folders::{DatasetFolder, generation_folder, generation_of, generations};
 use super::gc::{check_idle, closed_text};
 use super::lineage::Lineage;
@@ -27,8 +28,7 @@ impl Lineage<'_> {
         if from <= closed {
             let first = closed + 1;
             let closed = closed_text(closed).unwrap_or_default();
-            let reason = format!("--restart {from}: {closed}, and what a restart there needs is gone");
-            return Err(StageError::Setting(format!("{reason}\nrestart from generation {first} or later")));
+            return Err(RunError::Closed { from, closed, first }.into());
         }
         let mut loss = Loss { from, ..Loss::default() };
         let mut played = BTreeMap::new();
@@ -95,18 +95,14 @@ impl Lineage<'_> {
 
     /// The error that a dataset among those of the run is not what its record asks for.
     pub(super) fn other_origin(&self, state: &StageState) -> StageError {
-        let (run, generation) = (&self.config.name, state.generation);
-        let folder = generation_folder(self.datasets, state.stage, generation);
         let because = match (state.dataset, &state.because) {
             (DatasetState::Unknown, _) => "nobody can tell what it was made from",
             (_, Some(because)) => because.as_str(),
             _ => "it is of another recipe",
         };
-        StageError::Setting(format!(
-            "cannot continue run {run}: {} was not made as its record asks: {because}\n\
-             move it away to keep it, or restore what made it; --restart {generation} removes it and everything after it",
-            folder.display()
-        ))
+        let (run, generation) = (self.config.name.clone(), state.generation);
+        let folder = generation_folder(self.datasets, state.stage, generation);
+        RunError::OtherOrigin { run, folder, because: because.to_owned(), generation }.into()
     }
 
     /// Removes everything from a generation on, which is this loss: first from the records, so that nothing names what no longer

@@ -1,6 +1,7 @@
 //! A run's own copy of a config and the files it names: `config/generation=NNNN/` of the registry, from that generation on.
 
 use super::config_entry::{BOOK, ConfigEntry, FEATURES};
+use super::error::RunError;
 use super::folders::{generations_in, in_generation};
 use crate::artifact::ArtifactError;
 use crate::artifact::model::features_file::features_text;
@@ -53,7 +54,7 @@ pub fn keep_only(registry: &Path, froms: &[u32]) -> Result<(), ArtifactError> {
 /// A snapshot that is missing or was edited.
 pub fn load(registry: &Path, run: &str, entry: &ConfigEntry) -> Result<LoadedConfig, StageError> {
     let path = path(registry, run, entry.from);
-    let loaded = load_config(&path).map_err(|error| StageError::Setting(error.to_string()))?;
+    let loaded = load_config(&path).map_err(RunError::from)?;
     if !entry.differences(&entry.of(&loaded)).is_empty() {
         let reason = "it is not the config that lineage.json records\nrestore it; to change a run, edit its own config";
         return Err(ArtifactError::damaged(&path, reason).into());
@@ -72,7 +73,7 @@ pub fn latest(registry: &Path) -> Result<Option<(PathBuf, LoadedConfig)>, StageE
     let entries = entries_in(&in_generation(&configs, from))?.into_iter();
     let mut files = entries.filter(|entry| entry.name != FEATURES && entry.path.extension() == Some("toml".as_ref()));
     let Some(entry) = files.next() else { return Ok(None) };
-    let config = load_config(&entry.path).map_err(|error| StageError::Setting(error.to_string()))?;
+    let config = load_config(&entry.path).map_err(RunError::from)?;
     Ok(Some((entry.path, config)))
 }
 

@@ -141,7 +141,10 @@ fn what_does_not_exist_is_a_usage_error_that_names_the_path() {
         ("generate --config nowhere.toml --output out", "nowhere.toml"),
         (&format!("generate --config {config} --model v0009 --models registry --output out"), "registry/v0009"),
         (&format!("generate --config {config} --model some/folder --output out"), "some/folder"),
-        (&format!("generate --config {config} --model builtin:genius --output out"), "cannot use builtin:genius"),
+        (
+            &format!("generate --config {config} --model builtin:genius --output out"),
+            "builtin:genius is not a built-in model",
+        ),
         (&format!("train --config {config} --dataset nowhere --models registry"), "nowhere"),
         (&format!("train --config {config} --dataset data nowhere --models registry"), "nowhere"),
         (&format!("train --config {config} --dataset data --parent v0009 --models registry"), "registry/v0009"),

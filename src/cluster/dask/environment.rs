@@ -6,6 +6,7 @@ use crate::artifact::publish::{exists, publish_bytes, remove_folder};
 use crate::artifact::{ArtifactError, ContentHash, PendingFolder};
 use crate::cluster::command::end_of;
 use crate::cluster::drive::tell;
+use crate::cluster::error::ClusterError;
 use crate::pipeline::{Context, StageError};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -47,8 +48,8 @@ pub(super) fn python(context: Context<'_>) -> Result<PathBuf, StageError> {
     let hash = ContentHash::of(format!("{REQUIREMENTS}{version}\n").as_bytes());
     let named = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = named("XDG_CACHE_HOME").or_else(|| named("HOME").map(|home| home.join(".cache")));
-    let no_cache = || StageError::Setting("no cache folder for Dask\nset HOME or XDG_CACHE_HOME".into());
-    let (cache, name) = (cache.ok_or_else(no_cache)?.join("renma"), format!("dask-{}", hash.short()));
+    let cache = cache.ok_or(ClusterError::NoCache)?.join("renma");
+    let name = format!("dask-{}", hash.short());
     let python = |folder: &Path| folder.join("bin/python");
     let folder = cache.join(&name);
     if exists(&folder)? {
@@ -100,8 +101,8 @@ fn output(command: &mut Command, context: Context<'_>) -> Result<Result<String, 
     Ok(Err(end_of(&stderr).lines().last().unwrap_or("it ended without a word").to_owned()))
 }
 
-fn unusable(python: &OsStr, reason: &str, remedy: &str) -> StageError {
-    StageError::Setting(format!("cannot use {}: {reason}\n{remedy}", python.display()))
+fn unusable(python: &OsStr, reason: &str, remedy: &'static str) -> StageError {
+    ClusterError::Python { python: python.into(), reason: reason.to_owned(), remedy }.into()
 }
 
 #[cfg(test)]

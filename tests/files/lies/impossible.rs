@@ -333,33 +333,34 @@ fn a_plan_that_cannot_be_is_one_error_that_says_why() {
     let workspace = copy_of_run();
     let plan = workspace.path("plan.json");
     let sound = std::fs::read(&plan).unwrap();
-    let changes: [(&str, Change); 21] = [
-        ("format 3, this renma reads formats 1 to 2\nmake it again", |plan| plan["format"] = json!(3)),
+    let changes: [(&str, Change); 22] = [
+        ("it has format 4, this renma reads format 3\nmake it again", |plan| plan["format"] = json!(4)),
+        ("it has format 2, this renma reads format 3\nmake it again", |plan| plan["format"] = json!(2)),
         ("\"renma 0.0.9 with libraries 1\" made it, and this is \"renma ", |plan| {
             plan["build"] = json!("renma 0.0.9 with libraries 1");
         }),
-        ("\"an older renma\" made it", |plan| drop(plan.as_object_mut().unwrap().remove("build"))),
-        ("no format version", |plan| *plan = json!({"stage": "generate"})),
-        ("a plan of \"promote\"", |plan| plan["stage"] = json!("promote")),
+        ("missing field `build`", |plan| drop(plan.as_object_mut().unwrap().remove("build"))),
+        ("no format version", |plan| *plan = json!({"request": {"stage": "generate"}})),
+        ("a plan of \"promote\"", |plan| plan["request"]["stage"] = json!("promote")),
         ("algorithm 7 of generate, this renma has ", |plan| plan["algorithm"] = json!(7)),
-        ("generation is 0", |plan| plan["generation"] = json!(0)),
-        ("generate.mpc_level = 42", |plan| plan["config"]["mpc_level"] = json!(42)),
-        ("unknown field `table_bits`", |plan| plan["config"]["table_bits"] = json!(32)),
-        ("generate.games = 18446744073709551615", |plan| plan["config"]["games"] = json!(u64::MAX)),
-        ("generate.part_games = 10000000", |plan| plan["config"]["games"] = json!(1_000_000_000_000_u64)),
-        ("its shards make 3 parts, and its games need 4", |plan| plan["config"]["games"] = json!(12)),
+        ("generation is 0", |plan| plan["request"]["generation"] = json!(0)),
+        ("generate.mpc_level = 42", |plan| plan["request"]["config"]["mpc_level"] = json!(42)),
+        ("unknown field `table_bits`", |plan| plan["request"]["config"]["table_bits"] = json!(32)),
+        ("generate.games = 18446744073709551615", |plan| plan["request"]["config"]["games"] = json!(u64::MAX)),
+        ("generate.part_games = 10000000", |plan| plan["request"]["config"]["games"] = json!(1_000_000_000_000_u64)),
+        ("its shards make 3 parts, and its request needs 4", |plan| plan["request"]["config"]["games"] = json!(12)),
         ("shard 1 has the parts from 2 to before 1", |plan| plan["shards"][1] = json!({"start": 2, "end": 1})),
         ("shard 1 has the parts from 0 to before 2", |plan| plan["shards"][1]["start"] = json!(0)),
         ("shard 2 has the parts from 2 to before 2", |plan| plan["shards"][2]["end"] = json!(2)),
         ("its shards make 18446744073709551615 parts", |plan| plan["shards"][2]["end"] = json!(u64::MAX)),
         ("its shards make 0 parts", |plan| plan["shards"] = json!([])),
         ("invalid value", |plan| plan["shards"][0]["start"] = json!(-1)),
-        ("its book", |plan| plan["book"] = json!(["f5d6c3"])),
+        ("its book", |plan| plan["request"]["book"] = json!(["f5d6c3"])),
         ("its book", |plan| {
-            plan["config"]["openings"] = json!("book");
-            plan["config"]["book"] = json!("book.txt");
+            plan["request"]["config"]["openings"] = json!("book");
+            plan["request"]["config"]["book"] = json!("book.txt");
         }),
-        ("its recipe is", |plan| plan["seed"] = json!(2)),
+        ("its recipe is", |plan| plan["request"]["seed"] = json!(2)),
     ];
     for (words, change) in changes {
         reseal(&plan, change);
@@ -368,14 +369,14 @@ fn a_plan_that_cannot_be_is_one_error_that_says_why() {
         publish_bytes(&plan, &sound).unwrap();
     }
     std::fs::write(&plan, include_str!("../../fuzz/corpus/plan/train.json")).unwrap();
-    reseal(&plan, |plan| plan["weights"][1] = json!(u64::MAX));
+    reseal(&plan, |plan| plan["request"]["datasets"][0]["positions"] = json!(u64::MAX));
     reseal(&plan, |plan| plan["build"] = json!(build()));
     for arguments in ["shard status plan.json", "shard drive plan.json --on 'true {plan} {shard}'"] {
-        check(&workspace, arguments, 65, &["plan.json", "its row visits add up to more than 64 bits can count"]);
+        check(&workspace, arguments, 65, &["plan.json", "its work adds up to more than 64 bits can count"]);
     }
     publish_bytes(&plan, &sound).unwrap();
     for model in ["registry/v0007", &"x".repeat(300)] {
-        reseal(&plan, |plan| plan["model"]["name"] = json!(model));
+        reseal(&plan, |plan| plan["request"]["models"]["model"]["name"] = json!(model));
         let words = ["plan.json", &format!("its model {model}"), "does not exist", "in which the plan was made"];
         for arguments in ["shard run plan.json 0", "shard finish plan.json"] {
             check(&workspace, arguments, 2, &words);
