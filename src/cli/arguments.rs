@@ -1,13 +1,13 @@
 //! The command line.
 
-pub(super) mod bench;
-pub(super) mod dataset;
-pub(super) mod help;
-pub(super) mod model;
-pub(super) mod positions;
-pub(super) mod run;
-pub(super) mod shard;
-pub(super) mod stage;
+pub mod bench;
+pub mod dataset;
+pub mod help;
+pub mod model;
+pub mod positions;
+pub mod run;
+pub mod shard;
+pub mod stage;
 
 use crate::config::setting::Setting;
 use crate::config::{ConfigError, LoadedConfig, load_config_with};
@@ -30,33 +30,33 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true, max_term_width = 80)]
 #[command(disable_help_flag = true, disable_help_subcommand = true, disable_version_flag = true)]
-pub(super) struct Arguments {
+pub struct Arguments {
     #[command(flatten)]
-    pub(super) global: GlobalArguments,
+    pub global: GlobalArguments,
     #[command(subcommand)]
-    pub(super) command: Command,
+    pub command: Command,
 }
 
 /// What every command takes.
 #[derive(Args, Debug)]
-pub(super) struct GlobalArguments {
+pub struct GlobalArguments {
     /// Print one machine-readable result on stdout, errors too
     #[arg(long, global = true, help_heading = GLOBAL_OPTIONS, display_order = 100)]
-    pub(super) json: bool,
+    pub json: bool,
     /// Progress on stderr: a bar, plain lines, none, or auto for a bar on a terminal and lines elsewhere
     #[arg(long, global = true, help_heading = GLOBAL_OPTIONS, display_order = 101, value_name = "HOW", value_enum)]
     #[arg(default_value = "auto", hide_possible_values = true)]
-    pub(super) progress: ProgressMode,
+    pub progress: ProgressMode,
     /// Print the details of what was done
     #[arg(long, short, global = true, help_heading = GLOBAL_OPTIONS, display_order = 103, conflicts_with = "quiet")]
-    pub(super) verbose: bool,
+    pub verbose: bool,
     /// Print errors only
     #[arg(long, short, global = true, help_heading = GLOBAL_OPTIONS, display_order = 104)]
-    pub(super) quiet: bool,
+    pub quiet: bool,
     /// Number of worker threads; does not affect what a stage writes [default: all cores]
     #[arg(long, global = true, help_heading = GLOBAL_OPTIONS, display_order = 102, value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(super) threads: Option<u16>,
+    pub threads: Option<u16>,
     /// Print help; --help prints all options
     #[arg(short, long, global = true, help_heading = GLOBAL_OPTIONS, display_order = 105, action = ArgAction::HelpShort)]
     help: Option<bool>,
@@ -67,7 +67,7 @@ pub(super) struct GlobalArguments {
 
 /// How to show progress; `Auto` is a bar on a terminal, else lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum ProgressMode {
+pub enum ProgressMode {
     Auto,
     Bar,
     Plain,
@@ -76,7 +76,7 @@ pub(super) enum ProgressMode {
 
 /// The commands.
 #[derive(Debug, Subcommand)]
-pub(super) enum Command {
+pub enum Command {
     /// Make a folder to work in, with pipeline.sh and all configs
     #[command(
         after_help = "Files that differ are never overwritten; the same ones stay.\n\nExample: renma init my-othello"
@@ -152,7 +152,7 @@ pub(super) enum Command {
 
 /// The `config` commands.
 #[derive(Debug, Subcommand)]
-pub(super) enum ConfigCommand {
+pub enum ConfigCommand {
     /// Print every key with its value, and where the value comes from: a line of the file, --set, or the default
     #[command(after_help = "Example: renma config show --config configs/nightly.toml")]
     Show {
@@ -166,15 +166,15 @@ pub(super) enum ConfigCommand {
 
 /// Keys of a config on the command line.
 #[derive(Args, Debug)]
-pub(super) struct SettingArguments {
+pub struct SettingArguments {
     /// Another value for a key of the config, such as train.epochs=3; repeat it for more keys
     #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub(super) settings: Vec<Setting>,
+    pub settings: Vec<Setting>,
 }
 
 /// A config that must be named.
 #[derive(Args, Debug)]
-pub(super) struct ConfigArguments {
+pub struct ConfigArguments {
     /// The config: a file, or one of the program, such as builtin:default
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
@@ -183,20 +183,20 @@ pub(super) struct ConfigArguments {
 }
 
 impl ConfigArguments {
-    pub(super) fn load(&self) -> Result<LoadedConfig, ConfigError> {
+    pub fn load(&self) -> Result<LoadedConfig, ConfigError> {
         load_config_with(&self.config, &self.set.settings)
     }
 }
 
 /// A file to write.
 #[derive(Args, Debug)]
-pub(super) struct OutputArguments {
+pub struct OutputArguments {
     /// A new file; `-` for stdout. A named pipe is written to
     #[arg(long, value_name = "FILE")]
-    pub(super) output: PathBuf,
+    pub output: PathBuf,
     /// Overwrite a file of the same format
     #[arg(long)]
-    pub(super) force: bool,
+    pub force: bool,
 }
 
 /// A stage of a run by its name.

@@ -24,7 +24,7 @@ const TABLE_BITS: u8 = 18;
 /// What a benchmark measured, by name.
 type Figures = anyhow::Result<Value>;
 
-pub(super) fn run(session: &Session, command: BenchCommand) -> anyhow::Result<()> {
+pub fn run(session: &Session, command: BenchCommand) -> anyhow::Result<()> {
     let figures = match command {
         BenchCommand::Perft { depth } => bench_perft(session, depth),
         BenchCommand::Search(arguments) => bench_search(session, &arguments),

@@ -13,23 +13,23 @@ const LINE_MAX: usize = 4500;
 /// A wrong argument that clap cannot find.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(super) struct UsageError(pub(super) String);
+pub struct UsageError(pub String);
 
 /// An error as `--json` prints it.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Failure {
+pub struct Failure {
     /// What failed.
     message: String,
     /// Why, each cause of the one before it.
     causes: Vec<String>,
     /// What to do about it.
     remedy: Option<String>,
-    pub(super) code: u8,
+    pub code: u8,
 }
 
 impl Failure {
     /// The first line of an error says what failed, the others are the remedy, unless a colon ends the first.
-    pub(super) fn new(error: &anyhow::Error) -> Self {
+    pub fn new(error: &anyhow::Error) -> Self {
         let code = error.chain().find_map(code_of_cause).unwrap_or(exit_code::OTHER);
         let mut failure = Self { code, ..Self::default() };
         for cause in error.chain() {
@@ -52,7 +52,7 @@ impl Failure {
     }
 
     /// What clap says, paragraph by paragraph: the error, then a tip and the usage.
-    pub(super) fn of_arguments(error: &clap::Error) -> Self {
+    pub fn of_arguments(error: &clap::Error) -> Self {
         let text = error.render().to_string();
         let (what, remedy) = text.split_once("\n\n").unwrap_or((&text, ""));
         let words: Vec<&str> = what.trim_start_matches("error: ").split_whitespace().collect();
@@ -61,7 +61,7 @@ impl Failure {
     }
 
     /// As people read it: causes follow what failed, on its line; the remedy comes last.
-    pub(super) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let what = [std::slice::from_ref(&self.message), &self.causes].concat().join(": ");
         self.remedy.as_ref().map_or_else(|| what.clone(), |remedy| format!("{what}\n{remedy}"))
     }

@@ -7,7 +7,7 @@ use clap::CommandFactory;
 use clap_complete::{Shell, generate};
 use serde_json::json;
 
-pub(super) fn run(session: &Session, shell: Shell) -> anyhow::Result<()> {
+pub fn run(session: &Session, shell: Shell) -> anyhow::Result<()> {
     let mut script = Vec::new();
     generate(shell, &mut Arguments::command(), "renma", &mut script);
     if session.json {

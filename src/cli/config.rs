@@ -7,7 +7,7 @@ use crate::config::{load_config_with, place, tables_text};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-pub(super) fn run(session: &Session, ConfigCommand::Show { config, set }: ConfigCommand) -> anyhow::Result<()> {
+pub fn run(session: &Session, ConfigCommand::Show { config, set }: ConfigCommand) -> anyhow::Result<()> {
     let loaded = load_config_with(&config, &set.settings)?;
     let named = |key: &str| loaded.origins.get(key).map(|&origin| place(&config, Some(origin)));
     let origin = |key: &str| named(key).unwrap_or_else(|| "default".to_owned());

@@ -16,7 +16,7 @@ use crate::engine::Depth;
 use serde_json::json;
 use std::path::Path;
 
-pub(super) fn run(session: &Session, command: DatasetCommand) -> anyhow::Result<()> {
+pub fn run(session: &Session, command: DatasetCommand) -> anyhow::Result<()> {
     match command {
         DatasetCommand::Verify(arguments) => verify::run(session, &arguments),
         DatasetCommand::Inspect { dataset } => {

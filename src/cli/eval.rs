@@ -45,7 +45,7 @@ struct Values<'a> {
     cpu_seconds: f64,
 }
 
-pub(super) fn run_eval(session: &Session, arguments: &EvalArguments) -> anyhow::Result<()> {
+pub fn run_eval(session: &Session, arguments: &EvalArguments) -> anyhow::Result<()> {
     let (mpc, selective) = search_settings(arguments)?;
     let default = if arguments.review { REVIEW_LIMITS } else { Limits::full_width(Depth(0)) };
     let depth = arguments.depth.map_or(default.depth, Depth);
@@ -65,7 +65,7 @@ fn search_settings(arguments: &EvalArguments) -> anyhow::Result<(MpcLevel, Selec
     Ok((level, selective(generate.and_then(|table| table.selective.as_ref()))))
 }
 
-pub(super) fn run_solve(session: &Session, arguments: &SolveArguments) -> anyhow::Result<()> {
+pub fn run_solve(session: &Session, arguments: &SolveArguments) -> anyhow::Result<()> {
     let memory = arguments.memory.map(|size| size.as_u64());
     if let Some(size) = arguments.memory
         && !has_room(size.as_u64())

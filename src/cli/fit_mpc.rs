@@ -7,7 +7,7 @@ use crate::pipeline::fit_mpc::task::FitMpcReport;
 use crate::pipeline::request::{Request, Role};
 
 /// Says what was fitted.
-pub(super) fn tell(session: &Session, request: &Request, report: &FitMpcReport) {
+pub fn tell(session: &Session, request: &Request, report: &FitMpcReport) {
     let model = request.models.get(&Role::Model).map(|model| model.name.to_string()).unwrap_or_default();
     let made = format!("{} from {model}", report.id);
     session.summarize(request.stage.name(), &format!("{made}: {}", saving(&report.metrics)), report.skipped);

@@ -7,7 +7,7 @@ use crate::pipeline::stage::Stage;
 use crate::statistics::elo::elo_text;
 
 /// Says the verdict of a match.
-pub(super) fn tell(session: &Session, report: &GateReport) {
+pub fn tell(session: &Session, report: &GateReport) {
     let text = format!("{} after {}", report.verdict.verdict.name(), score_text(report));
     session.summarize(Stage::Gate.name(), &text, report.skipped);
     if let Some(pairs) = report.verdict.test.as_ref().and_then(|test| test.pairs_forecast) {
@@ -16,7 +16,7 @@ pub(super) fn tell(session: &Session, report: &GateReport) {
 }
 
 /// Says the score of a match that decides nothing.
-pub(super) fn tell_score(session: &Session, report: &GateReport) {
+pub fn tell_score(session: &Session, report: &GateReport) {
     let players = format!("{} against {}", report.verdict.candidate.id, report.verdict.baseline.id);
     session.summarize("match", &format!("{players}, {}", score_text(report)), report.skipped);
 }

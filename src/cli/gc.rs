@@ -9,7 +9,7 @@ use crate::run::invocation::Invocation;
 use crate::run::lineage::Lineage;
 use serde_json::json;
 
-pub(super) fn run(session: &Session, arguments: &GcArguments) -> anyhow::Result<()> {
+pub fn run(session: &Session, arguments: &GcArguments) -> anyhow::Result<()> {
     let (config, Invocation { models, datasets, .. }) = arguments.run.load()?;
     let registry = Registry::new(&models);
     let lineage = Lineage::read(&config, &registry, &datasets)?;
@@ -33,7 +33,7 @@ pub(super) fn run(session: &Session, arguments: &GcArguments) -> anyhow::Result<
 }
 
 /// Says what was removed, or would be.
-pub(super) fn tell(plan: &GcPlan, dry_run: bool) {
+pub fn tell(plan: &GcPlan, dry_run: bool) {
     let verb = if dry_run { "would remove" } else { "removed" };
     for removal in &plan.removals {
         say(&format!("gc: {verb} {} ({})", removal.path.display(), counted(removal.bytes, "byte")));

@@ -6,7 +6,7 @@ use crate::pipeline::generate::task::GenerateReport;
 use crate::pipeline::request::{Request, Role};
 
 /// Says what was played.
-pub(super) fn tell(session: &Session, request: &Request, report: &GenerateReport, seconds: f64) {
+pub fn tell(session: &Session, request: &Request, report: &GenerateReport, seconds: f64) {
     let made = format!("{}, {}", counted(report.games, "game"), counted(report.positions, "position"));
     let how = match report.games_played {
         games if games == 0 || report.skipped => String::new(),

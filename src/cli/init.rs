@@ -6,7 +6,7 @@ use crate::run::workspace::make_workspace;
 use serde_json::json;
 use std::path::Path;
 
-pub(super) fn run(session: &Session, folder: &Path) -> anyhow::Result<()> {
+pub fn run(session: &Session, folder: &Path) -> anyhow::Result<()> {
     let written = make_workspace(folder)?;
     let name = folder.to_string_lossy();
     match written.len() {

@@ -20,7 +20,7 @@ use crate::run::models::verify::verify_registry;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-pub(super) fn run(session: &Session, command: ModelCommand) -> anyhow::Result<()> {
+pub fn run(session: &Session, command: ModelCommand) -> anyhow::Result<()> {
     match command {
         ModelCommand::List(arguments) => {
             let (models, datasets) = folders_of(arguments)?;

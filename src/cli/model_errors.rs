@@ -4,12 +4,12 @@ use super::output::{table, thousands};
 use crate::pipeline::train::task::{BandRows, ErrorBand, TrainMetrics};
 
 /// Which rows the errors of a training are about.
-pub(super) const fn judged_name(metrics: &TrainMetrics) -> &'static str {
+pub const fn judged_name(metrics: &TrainMetrics) -> &'static str {
     if metrics.held_out { "held-out" } else { "training" }
 }
 
 /// The error of a training, by empty squares and by the size of the target, as a table.
-pub(super) fn error_table(metrics: &TrainMetrics) -> String {
+pub fn error_table(metrics: &TrainMetrics) -> String {
     let names = ["empties", "rows", "MAE before", "after", "RMSE", "bias, even", "odd", "slope"];
     let rows: Vec<[String; 8]> = metrics.bands().iter().map(error_row).collect();
     format!("error on {} rows, in discs\n{}", judged_name(metrics), table(names, rows))
@@ -36,7 +36,7 @@ fn signed(value: Option<f64>) -> String {
 }
 
 /// What else a training reports, line by line: errors against each label, the loss of the epochs, and coverage.
-pub(super) fn training_lines(metrics: &TrainMetrics) -> Vec<String> {
+pub fn training_lines(metrics: &TrainMetrics) -> Vec<String> {
     let (mut lines, labels, coverage) = (Vec::new(), &metrics.labels, metrics.coverage);
     let errors = [("scores", &labels.score), ("results", &labels.result), ("exact scores", &labels.exact)];
     let known = errors.into_iter().filter(|(_, errors)| 0 < errors.all.rows);

@@ -17,33 +17,33 @@ use std::time::Duration;
 const STDOUT: &str = "stdout";
 
 /// The probability with which a check by sample finds false items, for the share that messages name.
-pub(super) const FOUND: f64 = 0.95;
+pub const FOUND: f64 = 0.95;
 
 /// Whether stderr has errors only, else also a line per stage, notes and warnings. Set once, before anything is said.
-pub(super) static IS_QUIET: AtomicBool = AtomicBool::new(false);
+pub static IS_QUIET: AtomicBool = AtomicBool::new(false);
 
 /// Whether stdout has the result, or the error, as JSON.
-pub(super) static IS_JSON: AtomicBool = AtomicBool::new(false);
+pub static IS_JSON: AtomicBool = AtomicBool::new(false);
 
 /// Whether stderr has the details too.
-pub(super) static IS_VERBOSE: AtomicBool = AtomicBool::new(false);
+pub static IS_VERBOSE: AtomicBool = AtomicBool::new(false);
 
 /// Prints lines on stdout; a closed pipe is not an error.
-pub(super) fn print(text: &str) -> Result<(), ArtifactError> {
+pub fn print(text: &str) -> Result<(), ArtifactError> {
     print_with(|writer| writeln!(writer, "{}", harmless(text)))
 }
 
 /// Prints on stdout whatever a function writes; a closed pipe ends it and is not an error.
-pub(super) fn print_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), ArtifactError> {
+pub fn print_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), ArtifactError> {
     stream(io::stdout(), Path::new(STDOUT), write).map(|_| ())
 }
 
 /// The target of `--output`: a file, else stdout.
-pub(super) struct Output(Option<OutputFile>);
+pub struct Output(Option<OutputFile>);
 
 impl Output {
     /// Checks the name before any work is done for it.
-    pub(super) fn open(json: bool, path: &Path, kind: FileKind, force: bool) -> anyhow::Result<Self> {
+    pub fn open(json: bool, path: &Path, kind: FileKind, force: bool) -> anyhow::Result<Self> {
         if !is_stdout(path) {
             return Ok(Self(Some(OutputFile::open(path, kind, force)?)));
         }
@@ -55,7 +55,7 @@ impl Output {
     }
 
     /// Writes all of it. `false`: the reader of a pipe closed it first, which is not an error.
-    pub(super) fn write(self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<bool, ArtifactError> {
+    pub fn write(self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<bool, ArtifactError> {
         match self.0 {
             Some(file) => file.write(write),
             None => stream(BufWriter::new(io::stdout().lock()), Path::new(STDOUT), write),
@@ -68,24 +68,24 @@ fn is_stdout(path: &Path) -> bool {
 }
 
 /// An output as messages name it.
-pub(super) fn output_name(path: &Path) -> &Path {
+pub fn output_name(path: &Path) -> &Path {
     if is_stdout(path) { Path::new(STDOUT) } else { path }
 }
 
 /// Prints a result as one line of JSON on stdout.
-pub(super) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
+pub fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
     Ok(print(&serde_json::to_string(value)?)?)
 }
 
 /// Prints a line for people on stderr, unless only errors were asked for.
-pub(super) fn say(text: &str) {
+pub fn say(text: &str) {
     if !IS_QUIET.load(Ordering::Relaxed) {
         complain(text);
     }
 }
 
 /// Prints a line for people on stderr, even if only errors were asked for.
-pub(super) fn complain(text: &str) {
+pub fn complain(text: &str) {
     // A closed stderr has no reader.
     writeln!(io::stderr().lock(), "{}", harmless(text)).ok();
 }
@@ -101,31 +101,31 @@ fn harmless(text: &str) -> String {
 }
 
 /// Prints on stderr what only `--verbose` shows.
-pub(super) fn detail(text: &str) {
+pub fn detail(text: &str) {
     if IS_VERBOSE.load(Ordering::Relaxed) {
         say(text);
     }
 }
 
 /// The share of false games or rows that is found when `count` of them, drawn at random, were made again.
-pub(super) fn finding_text(items: &str, count: u64) -> String {
+pub fn finding_text(items: &str, count: u64) -> String {
     let share = 100.0 * share_found(count, FOUND);
     format!("false {items} are found with probability {:.0} % if they are {share:.2} % of all or more", 100.0 * FOUND)
 }
 
 /// The columns of the terminal that a stream is, if it is one.
-pub(super) fn terminal_width(stream: impl AsFd + IsTerminal) -> Option<usize> {
+pub fn terminal_width(stream: impl AsFd + IsTerminal) -> Option<usize> {
     if stream.is_terminal() { Some(terminal_size::terminal_size_of(stream)?.0.0.into()) } else { None }
 }
 
 /// A table with a name above each column.
-pub(super) fn table<const N: usize>(names: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
+pub fn table<const N: usize>(names: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
     narrow_table(names, rows, None, &[])
 }
 
 /// A table with at most `width` characters in a line, if that is given: columns are left out in the order of `dispensable`, as many
 /// as needed.
-pub(super) fn narrow_table<const N: usize>(
+pub fn narrow_table<const N: usize>(
     names: [&str; N],
     rows: impl IntoIterator<Item = [String; N]>,
     width: Option<usize>,
@@ -145,7 +145,7 @@ pub(super) fn narrow_table<const N: usize>(
 }
 
 /// Columns of text, the first aligned left and the others right.
-pub(super) fn aligned(rows: &[Vec<String>]) -> String {
+pub fn aligned(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
     let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
@@ -159,17 +159,17 @@ pub(super) fn aligned(rows: &[Vec<String>]) -> String {
 }
 
 /// A count with separators: 1,234,567.
-pub(super) fn thousands(count: u64) -> String {
+pub fn thousands(count: u64) -> String {
     HumanCount(count).to_string()
 }
 
 /// A count with its noun: 1 game, 2,000 games.
-pub(super) fn counted(count: u64, noun: &str) -> String {
+pub fn counted(count: u64, noun: &str) -> String {
     format!("{} {noun}{}", thousands(count), if count == 1 { "" } else { "s" })
 }
 
 /// A duration in its two largest units: 40 s, 3 min, 1 h 40 min, 2 d 3 h.
-pub(super) fn duration_text(duration: Duration) -> String {
+pub fn duration_text(duration: Duration) -> String {
     let seconds = duration.as_secs_f64().round() as u64;
     let minutes = (seconds as f64 / 60.0).round() as u64;
     let two = |large: u64, unit: &str, small: u64, smaller: &str| match small {
@@ -185,7 +185,7 @@ pub(super) fn duration_text(duration: Duration) -> String {
 }
 
 /// A size on disk or in memory: 38 MB, 0.3 GB, 64 GB.
-pub(super) fn bytes_text(bytes: u64) -> String {
+pub fn bytes_text(bytes: u64) -> String {
     let megabytes = bytes as f64 / 1e6;
     match megabytes {
         0.0..0.95 => format!("{} kB", bytes.div_ceil(1000)),
@@ -196,7 +196,7 @@ pub(super) fn bytes_text(bytes: u64) -> String {
 }
 
 /// A line of blocks, one per value, the highest for the greatest of them.
-pub(super) fn bars(values: &[u64]) -> String {
+pub fn bars(values: &[u64]) -> String {
     const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let greatest = values.iter().copied().max().unwrap_or(0).max(1);
     values.iter().map(|&value| BLOCKS[(value * 8).div_ceil(greatest) as usize]).collect()

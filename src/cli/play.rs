@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
-pub(super) fn run(session: &Session, arguments: &PlayArguments) -> anyhow::Result<ExitCode> {
+pub fn run(session: &Session, arguments: &PlayArguments) -> anyhow::Result<ExitCode> {
     if session.json {
         return Err(UsageError("a game has no --json: programs play by gtp or nboard".to_owned()).into());
     }

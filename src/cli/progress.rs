@@ -32,13 +32,13 @@ struct Task {
 }
 
 /// Shows progress in the way that was asked for.
-pub(super) struct Watcher {
+pub struct Watcher {
     mode: ProgressMode,
     state: Mutex<BarState>,
 }
 
 impl Watcher {
-    pub(super) fn new(mode: ProgressMode) -> Self {
+    pub fn new(mode: ProgressMode) -> Self {
         let mode = match mode {
             ProgressMode::Auto if stderr().is_terminal() => ProgressMode::Bar,
             ProgressMode::Auto => ProgressMode::Plain,
@@ -48,21 +48,21 @@ impl Watcher {
     }
 
     /// The stages to come belong to a run.
-    pub(super) fn begin_run(&self) {
+    pub fn begin_run(&self) {
         self.state().is_run = true;
     }
 
     /// When all of the run is expected to end.
-    pub(super) fn expect_end(&self, after: Duration) {
+    pub fn expect_end(&self, after: Duration) {
         self.state().until = Instant::now().checked_add(after);
     }
 
-    pub(super) fn set_budget(&self, budget: Duration) {
+    pub fn set_budget(&self, budget: Duration) {
         self.state().budget = Instant::now().checked_add(budget);
     }
 
     /// What the lines of the stages of a run begin with.
-    pub(super) fn indent(&self) -> &'static str {
+    pub fn indent(&self) -> &'static str {
         self.state().indent()
     }
 

@@ -17,7 +17,7 @@ use anyhow::anyhow;
 use std::path::Path;
 use std::process::ExitCode;
 
-pub(super) fn run(session: &Session, arguments: &PromoteArguments) -> anyhow::Result<ExitCode> {
+pub fn run(session: &Session, arguments: &PromoteArguments) -> anyhow::Result<ExitCode> {
     let named = arguments.models.as_deref().unwrap_or(Path::new(DEFAULT_REGISTRY));
     match &arguments.model {
         Some(name) => promote_model(session, &name.find(named)?, arguments),
@@ -64,7 +64,7 @@ fn took_effect(report: &PromoteReport, error: &anyhow::Error) -> anyhow::Error {
 }
 
 /// Says who is champion.
-pub(super) fn tell(session: &Session, report: &PromoteReport) {
+pub fn tell(session: &Session, report: &PromoteReport) {
     let [champion, before] = champions(report);
     match report.champion {
         None => session.summarize("promote", "no champion; the run's start plays", false),

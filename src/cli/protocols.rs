@@ -27,7 +27,7 @@ static IS_ALONE: AtomicBool = AtomicBool::new(false);
 const DEPTH: u8 = 8;
 const EXACT_EMPTIES: u8 = 14;
 
-pub(super) fn run(session: &Session, command: &str, arguments: &EngineArguments, serve: Serve) -> anyhow::Result<()> {
+pub fn run(session: &Session, command: &str, arguments: &EngineArguments, serve: Serve) -> anyhow::Result<()> {
     if session.json {
         return Err(UsageError("--json and the protocol both write to stdout: leave --json out".to_owned()).into());
     }

@@ -5,7 +5,7 @@ use super::session::Session;
 use crate::report::write_report;
 use serde_json::json;
 
-pub(super) fn run(session: &Session, arguments: &RunArguments) -> anyhow::Result<()> {
+pub fn run(session: &Session, arguments: &RunArguments) -> anyhow::Result<()> {
     let (config, invocation) = arguments.load()?;
     let file = session.context().pool()?.install(|| write_report(&config, &invocation))?;
     let path = file.path.to_string_lossy();

@@ -31,7 +31,7 @@ const LOCAL: &str = "local";
 /// The config of a run that names none.
 const DEFAULT: &str = "configs/default.toml";
 
-pub(super) fn run(session: &Session, arguments: LoopArguments) -> anyhow::Result<ExitCode> {
+pub fn run(session: &Session, arguments: LoopArguments) -> anyhow::Result<ExitCode> {
     let elsewhere = match (arguments.on.as_str(), &arguments.workers) {
         (LOCAL, workers) if workers.workers.is_some() || workers.scheduler.is_some() => {
             return Err(UsageError("--workers, --scheduler and --insecure need --on".to_owned()).into());

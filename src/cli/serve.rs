@@ -10,7 +10,7 @@ use serde_json::json;
 use std::path::Path;
 use std::process::ExitCode;
 
-pub(super) fn run(session: &Session, arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
+pub fn run(session: &Session, arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
     let ModelArguments { model, models } = &arguments.model;
     // The run may not have begun.
     let registry = models.as_deref().unwrap_or(Path::new(DEFAULT_REGISTRY));

@@ -20,22 +20,22 @@ use std::thread::available_parallelism;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Raised when the work is to stop.
-pub(super) static STOP: AtomicBool = AtomicBool::new(false);
+pub static STOP: AtomicBool = AtomicBool::new(false);
 static BUDGET_SPENT: AtomicBool = AtomicBool::new(false);
 static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 /// One run of the program.
-pub(super) struct Session {
-    pub(super) json: bool,
-    pub(super) quiet: bool,
-    pub(super) threads: usize,
+pub struct Session {
+    pub json: bool,
+    pub quiet: bool,
+    pub threads: usize,
     /// For a search whose result varies with several threads: one unless `--threads` says otherwise.
-    pub(super) threads_per_position: usize,
-    pub(super) watcher: Watcher,
+    pub threads_per_position: usize,
+    pub watcher: Watcher,
 }
 
 impl Session {
-    pub(super) fn start(arguments: &GlobalArguments) -> anyhow::Result<Self> {
+    pub fn start(arguments: &GlobalArguments) -> anyhow::Result<Self> {
         handle_signals()?;
         IS_JSON.store(arguments.json, Ordering::Relaxed);
         IS_QUIET.store(arguments.quiet, Ordering::Relaxed);
@@ -50,12 +50,12 @@ impl Session {
         })
     }
 
-    pub(super) fn context(&self) -> Context<'_> {
+    pub fn context(&self) -> Context<'_> {
         Context { threads: self.threads, stop: &STOP, budget_spent: &BUDGET_SPENT, progress: &self.watcher, host: self }
     }
 
     /// Ends the work at the end of a part, an epoch or a batch once this time has passed.
-    pub(super) fn limit(&self, budget: Option<Duration>) {
+    pub fn limit(&self, budget: Option<Duration>) {
         let Some(budget) = budget else { return };
         self.watcher.set_budget(budget);
         std::thread::spawn(move || {
@@ -65,18 +65,18 @@ impl Session {
     }
 
     /// Prints a result as JSON if that was asked for.
-    pub(super) fn print_json(&self, result: &impl Serialize) -> anyhow::Result<()> {
+    pub fn print_json(&self, result: &impl Serialize) -> anyhow::Result<()> {
         if self.json { print_json(result) } else { Ok(()) }
     }
 
     /// Prints a result as JSON if that was asked for, else as text.
-    pub(super) fn answer(&self, json: &impl Serialize, text: &str) -> anyhow::Result<()> {
+    pub fn answer(&self, json: &impl Serialize, text: &str) -> anyhow::Result<()> {
         if self.json { print_json(json) } else { Ok(print(text)?) }
     }
 
     /// Says in one line what a stage did, with its name in the column of all stages. The lines of a run stand below the heading
     /// of their generation.
-    pub(super) fn summarize(&self, stage: &str, text: &str, skipped: bool) {
+    pub fn summarize(&self, stage: &str, text: &str, skipped: bool) {
         let again = if skipped { ", made before" } else { "" };
         say(&format!("{}{stage:<9} {text}{again}", self.watcher.indent()));
     }
@@ -125,20 +125,20 @@ impl Host for Session {
 }
 
 /// The number of cores that this process may use.
-pub(super) fn cores() -> usize {
+pub fn cores() -> usize {
     available_parallelism().map_or(1, usize::from)
 }
 
 /// The model of a command without a run.
-pub(super) struct ChosenModel {
-    pub(super) model: LoadedModel,
+pub struct ChosenModel {
+    pub model: LoadedModel,
     /// Why it is this one, if the user named none.
-    pub(super) note: Option<String>,
+    pub note: Option<String>,
 }
 
 impl ChosenModel {
     /// Says which model a command took, unless the user did.
-    pub(super) fn announce(&self, command: &str) {
+    pub fn announce(&self, command: &str) {
         if let Some(note) = &self.note {
             say(&format!("{command}: with {} ({note})", self.model.id));
         }
@@ -146,18 +146,14 @@ impl ChosenModel {
 }
 
 /// As [`model_or_default`]; says which it took.
-pub(super) fn choose_model(
-    command: &str,
-    named: Option<&ModelRef>,
-    models: &Path,
-) -> Result<ChosenModel, ArtifactError> {
+pub fn choose_model(command: &str, named: Option<&ModelRef>, models: &Path) -> Result<ChosenModel, ArtifactError> {
     let chosen = model_or_default(named, models)?;
     chosen.announce(command);
     Ok(chosen)
 }
 
 /// The model that a command without a run names, else the registry's champion, else the shipped one.
-pub(super) fn model_or_default(named: Option<&ModelRef>, models: &Path) -> Result<ChosenModel, ArtifactError> {
+pub fn model_or_default(named: Option<&ModelRef>, models: &Path) -> Result<ChosenModel, ArtifactError> {
     if let Some(name) = named {
         return Ok(ChosenModel { model: name.load(models)?, note: None });
     }
@@ -169,7 +165,7 @@ pub(super) fn model_or_default(named: Option<&ModelRef>, models: &Path) -> Resul
 }
 
 /// Says if a level was set for a model without MPC statistics; built-in players without them are expected to play full width.
-pub(super) fn warn_without_statistics(setting: &str, level: MpcLevel, model: &LoadedModel) {
+pub fn warn_without_statistics(setting: &str, level: MpcLevel, model: &LoadedModel) {
     if level != MpcLevel::FullWidth && model.model.mpc.is_empty() {
         let name = &model.id;
         let (kind, tell): (_, fn(&str)) = if model.document.is_some() { ("warning", say) } else { ("note", detail) };
@@ -178,28 +174,28 @@ pub(super) fn warn_without_statistics(setting: &str, level: MpcLevel, model: &Lo
 }
 
 /// Wall and processor time since a moment.
-pub(super) struct Stopwatch {
+pub struct Stopwatch {
     began: Instant,
     processor: Duration,
 }
 
 impl Stopwatch {
-    pub(super) fn start() -> Self {
+    pub fn start() -> Self {
         Self { began: Instant::now(), processor: processor_time() }
     }
 
-    pub(super) fn seconds(&self) -> f64 {
+    pub fn seconds(&self) -> f64 {
         self.began.elapsed().as_secs_f64()
     }
 
     /// Processor seconds of all threads of this process.
-    pub(super) fn processor_seconds(&self) -> f64 {
+    pub fn processor_seconds(&self) -> f64 {
         processor_time().saturating_sub(self.processor).as_secs_f64()
     }
 }
 
 /// Processor time of all threads of this process, from its start.
-pub(super) fn processor_time() -> Duration {
+pub fn processor_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Duration::new(time.tv_sec.try_into().unwrap_or(0), time.tv_nsec.try_into().unwrap_or(0))
 }

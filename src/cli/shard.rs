@@ -18,7 +18,7 @@ use serde_json::json;
 use std::path::Path;
 use std::process::ExitCode;
 
-pub(super) fn run(session: &Session, command: ShardCommand) -> anyhow::Result<ExitCode> {
+pub fn run(session: &Session, command: ShardCommand) -> anyhow::Result<ExitCode> {
     match command {
         ShardCommand::Run { plan, shard } => run_shard(session, &plan, shard)?,
         ShardCommand::Status { plan, ahead } => show_progress(session, &plan, ahead)?,
@@ -49,7 +49,7 @@ fn drive(session: &Session, arguments: &DriveArguments) -> anyhow::Result<()> {
 }
 
 /// Where `--on` lets shards run.
-pub(super) fn elsewhere(on: &str, arguments: &WorkerArguments) -> Result<Elsewhere, StageError> {
+pub fn elsewhere(on: &str, arguments: &WorkerArguments) -> Result<Elsewhere, StageError> {
     let scheduler = arguments.scheduler.as_deref().map(|address| Scheduler::new(address, arguments.insecure));
     Elsewhere::new(on, arguments.workers.map_or(cores(), |workers| workers as usize), scheduler.transpose()?)
 }
@@ -105,7 +105,7 @@ fn finish(session: &Session, path: &Path, seed: Option<u64>) -> anyhow::Result<E
 }
 
 /// Says how much was made again, and what that is worth.
-pub(super) fn tell_checked(session: &Session, MadeAgain { unit, count, of, seed }: MadeAgain) {
+pub fn tell_checked(session: &Session, MadeAgain { unit, count, of, seed }: MadeAgain) {
     if 0 < count {
         let share = 100.0 * count as f64 / of as f64;
         let (checked, all) = (thousands(count), thousands(of));

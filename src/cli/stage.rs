@@ -24,7 +24,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// Makes what is asked of a stage on this machine, or writes the plan of its shards.
-pub(super) fn run(session: &Session, command: &StageCommand) -> anyhow::Result<ExitCode> {
+pub fn run(session: &Session, command: &StageCommand) -> anyhow::Result<ExitCode> {
     let arguments = command.arguments();
     session.limit(arguments.work.budget);
     let config = arguments.config.load()?;
@@ -161,7 +161,7 @@ fn write_plan(
 }
 
 /// Says what a stage did.
-pub(super) fn tell(session: &Session, request: &Request, report: &dyn Report, seconds: f64) {
+pub fn tell(session: &Session, request: &Request, report: &dyn Report, seconds: f64) {
     let report: &dyn Any = report;
     match request.stage {
         Stage::Generate => {
@@ -178,13 +178,13 @@ pub(super) fn tell(session: &Session, request: &Request, report: &dyn Report, se
 }
 
 /// Says the score of a match that decides nothing.
-pub(super) fn tell_score(session: &Session, report: &dyn Report) {
+pub fn tell_score(session: &Session, report: &dyn Report) {
     let report: &dyn Any = report;
     report.downcast_ref().into_iter().for_each(|report| gate::tell_score(session, report));
 }
 
 /// Prints a report as JSON if that was asked for, else the version that was made; a verdict is the exit code.
-pub(super) fn end(session: &Session, report: &dyn Report, json: &Value) -> anyhow::Result<ExitCode> {
+pub fn end(session: &Session, report: &dyn Report, json: &Value) -> anyhow::Result<ExitCode> {
     match report.version() {
         _ if session.json => print_json(json)?,
         Some(version) => print(version)?,

@@ -25,7 +25,7 @@ const COLUMNS: [&str; 9] =
 /// The columns that a narrow terminal does without, in the order in which they go.
 const DISPENSABLE: [usize; 6] = [2, 1, 6, 4, 8, 3];
 
-pub(super) fn run(session: &Session, arguments: &StatusArguments) -> anyhow::Result<()> {
+pub fn run(session: &Session, arguments: &StatusArguments) -> anyhow::Result<()> {
     let (config, Invocation { models, datasets, .. }) = arguments.run.load()?;
     let registry = Registry::new(&models);
     let mut status = RunStatus::read(&config, &registry, &datasets)?;
@@ -49,7 +49,7 @@ pub(super) fn run(session: &Session, arguments: &StatusArguments) -> anyhow::Res
 }
 
 /// Prints what a run has done.
-pub(super) fn tell(status: &RunStatus, registry: &Registry, wide: bool) -> anyhow::Result<()> {
+pub fn tell(status: &RunStatus, registry: &Registry, wide: bool) -> anyhow::Result<()> {
     print(&describe(status, wide))?;
     print(&where_to_look(status, registry.folder())?)?;
     let calls = read_calls(registry.folder())?;
@@ -140,7 +140,7 @@ fn efficiency_text(run: &RunEfficiency) -> String {
     format!("{} CPU seconds, {all} of the time of all threads: {}", thousands(cpu), stages.join(", "))
 }
 
-pub(super) fn moved_text(moved: &[String]) -> String {
+pub fn moved_text(moved: &[String]) -> String {
     format!("the run keeps its own values of keys that the config does not name: {}", moved.join("; "))
 }
 

@@ -7,7 +7,7 @@ use crate::pipeline::request::{Request, Role};
 use crate::pipeline::train::task::TrainReport;
 
 /// Says what was learned.
-pub(super) fn tell(session: &Session, request: &Request, report: &TrainReport, seconds: f64) {
+pub fn tell(session: &Session, request: &Request, report: &TrainReport, seconds: f64) {
     let metrics = &report.metrics;
     let parent = request.models.get(&Role::Parent).map_or("zero weights".to_owned(), |parent| parent.name.to_string());
     let judged = judged_name(metrics);

@@ -13,7 +13,7 @@ use std::path::{Component, Path, PathBuf};
 const SIGNS: [&str; 2] = ["champion.json", "lineage.json"];
 
 /// Checks a folder that shards write to: it lies below the one in which they run, and is neither a version of a registry nor in one.
-pub(super) fn check_output(folder: &Path) -> Result<(), PlanFault> {
+pub fn check_output(folder: &Path) -> Result<(), PlanFault> {
     let is_normal = |component| matches!(component, Component::Normal(_));
     let is_within = folder.components().all(|component| is_normal(component) || component == Component::CurDir);
     let is_below = is_within && folder.components().any(is_normal);
@@ -25,7 +25,7 @@ pub(super) fn check_output(folder: &Path) -> Result<(), PlanFault> {
 }
 
 /// A relative folder without `.`.
-pub(super) fn plain(folder: &Path) -> PathBuf {
+pub fn plain(folder: &Path) -> PathBuf {
     folder.components().filter(|component| *component != Component::CurDir).collect()
 }
 
@@ -34,7 +34,7 @@ pub(super) fn plain(folder: &Path) -> PathBuf {
 /// # Errors
 ///
 /// A damaged manifest, or a system error.
-pub(super) fn foreign_in_output(folder: &Path) -> Result<Option<PathBuf>, ArtifactError> {
+pub fn foreign_in_output(folder: &Path) -> Result<Option<PathBuf>, ArtifactError> {
     if recipe_of(folder)?.is_some() { Ok(None) } else { first_foreign(folder) }
 }
 
@@ -43,7 +43,7 @@ pub(super) fn foreign_in_output(folder: &Path) -> Result<Option<PathBuf>, Artifa
 /// # Errors
 ///
 /// A system error.
-pub(super) fn foreign_in_registry(folder: &Path) -> Result<Option<PathBuf>, ArtifactError> {
+pub fn foreign_in_registry(folder: &Path) -> Result<Option<PathBuf>, ArtifactError> {
     let mut entries = entries_in(folder)?;
     entries.retain(|entry| !entry.name.as_encoded_bytes().starts_with(b"."));
     let is_own = |entry: &FolderEntry| match entry.file_type.is_dir() {

@@ -15,18 +15,18 @@ const SHOWN_MAX: usize = 60;
 
 /// A fault in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fault {
+pub struct Fault {
     /// What is to blame, if it is not the default.
-    pub(super) origin: Option<ValueOrigin>,
+    pub origin: Option<ValueOrigin>,
     /// The key with its value, what is wrong and what is expected; the remedy on a second line.
-    pub(super) reason: String,
+    pub reason: String,
 }
 
 /// A sound config, and where each key that is not the default's comes from, as `table.key`.
 #[derive(Clone, Debug)]
-pub(super) struct Resolved {
-    pub(super) config: Config,
-    pub(super) origins: BTreeMap<String, ValueOrigin>,
+pub struct Resolved {
+    pub config: Config,
+    pub origins: BTreeMap<String, ValueOrigin>,
 }
 
 /// Lays a text over a default, which is a sound config with every key. A key that `settings` name too has their value.
@@ -37,7 +37,7 @@ pub(super) struct Resolved {
 /// # Errors
 ///
 /// The first fault in the order of the text, then keys that are missing, then keys that do not go together.
-pub(super) fn resolve(text: &str, settings: &str, default: &str) -> Result<Resolved, Fault> {
+pub fn resolve(text: &str, settings: &str, default: &str) -> Result<Resolved, Fault> {
     let mut overlay = Overlay {
         texts: [text, settings],
         tables: toml::from_str(default).expect("the default config is TOML"),

@@ -21,12 +21,12 @@ const REQUIRED: [&str; 3] = ["black", "white", "black_to_move"];
 const LABELS: [&str; 2] = ["score", "result"];
 
 /// Whether `positions` has a column of this name.
-pub(super) fn is_column(name: &str) -> bool {
+pub fn is_column(name: &str) -> bool {
     POSITIONS.columns.iter().any(|column| column.name == name)
 }
 
 /// An error unless positions can be made from the columns that a file `has`; `label` says whether they need a label.
-pub(super) fn check_columns(has: impl Fn(&str) -> bool, label: bool) -> Result<(), String> {
+pub fn check_columns(has: impl Fn(&str) -> bool, label: bool) -> Result<(), String> {
     if let Some(name) = REQUIRED.iter().find(|name| !has(name)) {
         return Err(format!("it has no column `{name}`"));
     }
@@ -43,7 +43,7 @@ pub(super) fn check_columns(has: impl Fn(&str) -> bool, label: bool) -> Result<(
 type BadValue = (Option<&'static str>, String);
 
 /// The integers or flags of a column, of any width: Arrow's casts would add 1.6 MB to the program.
-pub(super) fn numbers(column: &dyn Array) -> Vec<Option<i128>> {
+pub fn numbers(column: &dyn Array) -> Vec<Option<i128>> {
     downcast_integer_array!(
         column => column.iter().map(|value| value.map(Into::into)).collect(),
         DataType::Boolean => column.as_boolean().iter().map(|value| value.map(Into::into)).collect(),
@@ -52,7 +52,7 @@ pub(super) fn numbers(column: &dyn Array) -> Vec<Option<i128>> {
 }
 
 /// One row of a file.
-pub(super) struct SourceRow {
+pub struct SourceRow {
     /// Its number in the file, counted from 1.
     record: u64,
     /// The `game_id` of the source.
@@ -63,13 +63,13 @@ pub(super) struct SourceRow {
 
 impl SourceRow {
     /// A row as the numbers in its columns say; `None` if there is no column or no value. Flags are 0 and 1, and every 64-bit number fits.
-    pub(super) fn new(record: u64, values: impl Fn(&'static str) -> Option<i128>) -> Self {
+    pub fn new(record: u64, values: impl Fn(&'static str) -> Option<i128>) -> Self {
         let bad = |(column, reason): BadValue| bad_record(record, column, &reason);
         Self { record, id: values("game_id"), position: position(&values).map_err(bad) }
     }
 
     /// A row that cannot be read.
-    pub(super) fn bad(record: u64, reason: &str) -> Self {
+    pub fn bad(record: u64, reason: &str) -> Self {
         Self { record, id: None, position: Err(bad_record(record, None, reason)) }
     }
 }
@@ -137,7 +137,7 @@ fn flag(values: impl Fn(&'static str) -> Option<i128>, name: &'static str) -> Re
 }
 
 /// The games and the bad rows of a table, in order. A game stays one game without its bad rows, which come before it.
-pub(super) fn games(rows: impl Iterator<Item = SourceRow>) -> impl Iterator<Item = Result<ImportedGame, String>> {
+pub fn games(rows: impl Iterator<Item = SourceRow>) -> impl Iterator<Item = Result<ImportedGame, String>> {
     let (mut rows, mut ids, mut last) = (rows.peekable(), HashSet::new(), None);
     let next_game = move || {
         let first = rows.next()?;

@@ -49,7 +49,7 @@ struct RunRecord<'a> {
 }
 
 /// The notes of one call of a run.
-pub(super) struct Journal<'a> {
+pub struct Journal<'a> {
     task: RunTask<'a>,
     context: Context<'a>,
     began: u64,
@@ -59,30 +59,30 @@ pub(super) struct Journal<'a> {
 }
 
 /// A call of a stage.
-pub(super) struct Call {
-    pub(super) stage: &'static str,
+pub struct Call {
+    pub stage: &'static str,
     /// Whether it runs as shards elsewhere.
-    pub(super) shards: bool,
-    pub(super) generation: Option<u32>,
+    pub shards: bool,
+    pub generation: Option<u32>,
 }
 
 /// How a call of a stage ended.
 #[derive(Default)]
-pub(super) struct CallEnd {
-    pub(super) id: Option<String>,
-    pub(super) is_skipped: bool,
-    pub(super) code: u8,
+pub struct CallEnd {
+    pub id: Option<String>,
+    pub is_skipped: bool,
+    pub code: u8,
     /// Of shards: processor seconds and workers, if they are known.
-    pub(super) work: Option<(f64, usize)>,
+    pub work: Option<(f64, usize)>,
 }
 
 impl<'a> Journal<'a> {
-    pub(super) fn new(task: &RunTask<'a>, context: Context<'a>) -> Self {
+    pub fn new(task: &RunTask<'a>, context: Context<'a>) -> Self {
         Self { task: *task, context, began: context.host.unix_seconds(), is_at_work: AtomicBool::new(false) }
     }
 
     /// Does the work of the run, and meanwhile says every few seconds how far it is.
-    pub(super) fn keep<T>(&self, work: impl FnOnce() -> Result<T, StageError>) -> Result<T, StageError> {
+    pub fn keep<T>(&self, work: impl FnOnce() -> Result<T, StageError>) -> Result<T, StageError> {
         let record = |ended: Receiver<()>| {
             let mut pause = RECORD_EVERY;
             while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
@@ -99,7 +99,7 @@ impl<'a> Journal<'a> {
     }
 
     /// A generation begins: there is something to do. The report shows what was done before.
-    pub(super) fn begin(&self) -> Result<(), ArtifactError> {
+    pub fn begin(&self) -> Result<(), ArtifactError> {
         if !self.is_at_work.swap(true, Ordering::Relaxed) {
             self.record(None)?;
         }
@@ -109,7 +109,7 @@ impl<'a> Journal<'a> {
     }
 
     /// The run has ended with an exit code.
-    pub(super) fn end(&self, code: u8) {
+    pub fn end(&self, code: u8) {
         let is_at_work = self.is_at_work.load(Ordering::Relaxed);
         let is_verdict = matches!(code, exit_code::DONE | exit_code::REJECTED | exit_code::INCONCLUSIVE);
         // A record that cannot be read is written again.
@@ -154,7 +154,7 @@ impl<'a> Journal<'a> {
     }
 
     /// Runs a stage, here or its shards elsewhere, and notes how that ended.
-    pub(super) fn call<T>(
+    pub fn call<T>(
         &self,
         call: Call,
         work: impl FnOnce() -> Result<T, StageError>,

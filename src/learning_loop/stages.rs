@@ -14,7 +14,7 @@ use crate::run::folders::plan_path;
 
 impl Run<'_> {
     /// Makes what the next generation asks of a stage.
-    pub(super) fn make(&self, request: &Request, work: &dyn Work) -> Result<Box<dyn Report>, StageError> {
+    pub fn make(&self, request: &Request, work: &dyn Work) -> Result<Box<dyn Report>, StageError> {
         make_way(request.stage, work, false, self.context)?;
         let began = self.context.host.seconds();
         if let Some(place) = self.task.elsewhere {
@@ -27,7 +27,7 @@ impl Run<'_> {
     }
 
     /// Makes a stage on the threads of this process, as far as its parts are not there.
-    pub(super) fn make_here(&self, request: &Request, work: &dyn Work) -> Result<Box<dyn Report>, StageError> {
+    pub fn make_here(&self, request: &Request, work: &dyn Work) -> Result<Box<dyn Report>, StageError> {
         let make = || work.make(self.context);
         let call = Call { stage: request.stage.name(), shards: false, generation: Some(request.generation) };
         self.journal.call(call, make, |report| CallEnd {

@@ -7,18 +7,18 @@ use crate::random::{Stream, stream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// One thread, without progress; the flag stops it.
-pub(crate) const fn context(flag: &AtomicBool) -> Context<'_> {
+pub const fn context(flag: &AtomicBool) -> Context<'_> {
     Context { threads: 1, stop: flag, budget_spent: flag, progress: &(), host: &() }
 }
 
 /// A table of the default config.
-pub(crate) fn default_table<T: ConfigTable>() -> Checked<T> {
+pub fn default_table<T: ConfigTable>() -> Checked<T> {
     let defaults: toml::Table = toml::from_str(include_str!("../../configs/default.toml")).unwrap();
     defaults[T::NAME].clone().try_into().unwrap()
 }
 
 /// A position of a random game with a move and this many empty squares.
-pub(super) fn position(seed: u64, empties: u8) -> Position {
+pub fn position(seed: u64, empties: u8) -> Position {
     let mut random = stream(seed, Stream::Game(1, empties.into()));
     loop {
         let mut game = Game::default();
@@ -34,7 +34,7 @@ pub(super) fn position(seed: u64, empties: u8) -> Position {
 
 /// A clock that shows a second more at each look.
 #[derive(Default)]
-pub(crate) struct Clock(AtomicU64);
+pub struct Clock(AtomicU64);
 
 impl Host for Clock {
     fn seconds(&self) -> f64 {

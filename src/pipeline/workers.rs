@@ -23,7 +23,7 @@ impl Drop for EndsIfPanicking<'_> {
 }
 
 /// Makes items from the first on until `is_enough`, at least one, and discards them; returns their number.
-pub(super) fn make_until<I>(
+pub fn make_until<I>(
     items: u64,
     mut make: impl FnMut(u64) -> Result<I, Stopped>,
     is_enough: impl Fn() -> bool,
@@ -39,7 +39,7 @@ pub(super) fn make_until<I>(
 
 /// Makes the items of ranges on all threads, claimed in order, and hands over those of each range when all are made, until the
 /// sink wants no more. A spent budget ends the work where a range begins.
-pub(super) fn make_items<W, I: Send>(
+pub fn make_items<W, I: Send>(
     ranges: &[PartRange],
     worker: impl Fn() -> W + Sync,
     make: impl Fn(&mut W, u64) -> Result<I, Stopped> + Sync,

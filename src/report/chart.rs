@@ -5,9 +5,9 @@ use super::markup::Markup;
 use super::scale::{Scale, ticks};
 
 /// The width and height of a chart that takes one column.
-pub(super) const NARROW: [f64; 2] = [340.0, 232.0];
+pub const NARROW: [f64; 2] = [340.0, 232.0];
 /// Those of one that takes two.
-pub(super) const WIDE: [f64; 2] = [720.0, 260.0];
+pub const WIDE: [f64; 2] = [720.0, 260.0];
 
 const TOP: f64 = 26.0;
 const BOTTOM: f64 = 40.0;
@@ -21,28 +21,28 @@ const DOTS_MAX: usize = 16;
 
 /// A chart.
 #[derive(Debug)]
-pub(super) struct Chart<'a> {
+pub struct Chart<'a> {
     /// What it shows, for screen readers.
-    pub(super) summary: &'a str,
-    pub(super) size: [f64; 2],
+    pub summary: &'a str,
+    pub size: [f64; 2],
     /// The horizontal one and the vertical one.
-    pub(super) axes: [Axis; 2],
-    pub(super) marks: &'a [Mark],
+    pub axes: [Axis; 2],
+    pub marks: &'a [Mark],
 }
 
 /// An axis.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Axis {
+pub struct Axis {
     /// What its numbers are, with their unit.
-    pub(super) name: &'static str,
-    pub(super) range: [f64; 2],
+    pub name: &'static str,
+    pub range: [f64; 2],
     /// Whether only whole numbers have a meaning.
-    pub(super) whole: bool,
+    pub whole: bool,
 }
 
 /// How a mark is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tone {
+pub enum Tone {
     /// What the chart is about.
     Accent,
     /// The second series.
@@ -55,7 +55,7 @@ pub(super) enum Tone {
 
 /// What is drawn.
 #[derive(Debug)]
-pub(super) enum Mark {
+pub enum Mark {
     /// A line through points, named at its end. If there are tooltips, each point is a dot with its own.
     Line { tone: Tone, points: Vec<[f64; 2]>, name: String, tips: Vec<String> },
     /// A value with its interval, its tooltip, and perhaps a label above it, or below if it has no interval.
@@ -66,28 +66,28 @@ pub(super) enum Mark {
 
 impl Mark {
     /// A line without dots.
-    pub(super) fn line(tone: Tone, points: Vec<[f64; 2]>, name: &str) -> Self {
+    pub fn line(tone: Tone, points: Vec<[f64; 2]>, name: &str) -> Self {
         Self::Line { tone, points, name: name.to_owned(), tips: Vec::new() }
     }
 
     /// A line with a dot at each point.
-    pub(super) fn series(tone: Tone, points: Vec<[f64; 2]>, name: &str, tip: impl Fn([f64; 2]) -> String) -> Self {
+    pub fn series(tone: Tone, points: Vec<[f64; 2]>, name: &str, tip: impl Fn([f64; 2]) -> String) -> Self {
         let tips = points.iter().map(|&point| tip(point)).collect();
         Self::Line { tone, points, name: name.to_owned(), tips }
     }
 }
 
 impl Axis {
-    pub(super) fn real(name: &'static str, range: [f64; 2]) -> Self {
+    pub fn real(name: &'static str, range: [f64; 2]) -> Self {
         Self { name, range, whole: false }
     }
 
-    pub(super) fn whole(name: &'static str, range: [f64; 2]) -> Self {
+    pub fn whole(name: &'static str, range: [f64; 2]) -> Self {
         Self { name, range, whole: true }
     }
 
     /// Generations up to the last, with room at both ends.
-    pub(super) fn generations(first: u32, last: u32) -> Self {
+    pub fn generations(first: u32, last: u32) -> Self {
         let [first, last] = [first, last.max(first)].map(f64::from);
         let room = (0.04 * (last - first)).max(0.4);
         Self::whole("generation", [first - room, last + room])
@@ -114,7 +114,7 @@ struct Frame {
 
 impl Chart<'_> {
     /// Draws it.
-    pub(super) fn draw(&self, markup: &mut Markup) {
+    pub fn draw(&self, markup: &mut Markup) {
         let ([width, height], [x, y]) = (self.size, self.axes);
         let letters = |mark: &Mark| if let Mark::Line { name, .. } = mark { name.chars().count() } else { 0 };
         let longest = self.marks.iter().map(letters).max().unwrap_or(0);

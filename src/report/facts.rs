@@ -25,18 +25,18 @@ use std::sync::Arc;
 
 /// A version with figures of the stage that made it.
 #[derive(Clone, Debug)]
-pub(super) struct Made<T> {
-    pub(super) generation: u32,
-    pub(super) id: VersionId,
-    pub(super) figures: T,
+pub struct Made<T> {
+    pub generation: u32,
+    pub id: VersionId,
+    pub figures: T,
 }
 
 /// A player of the ladder, with the generation whose candidate it was; 0 for the start.
 #[derive(Clone, Debug)]
-pub(super) struct Rung {
-    pub(super) generation: u32,
-    pub(super) standing: Standing,
-    pub(super) promoted: bool,
+pub struct Rung {
+    pub generation: u32,
+    pub standing: Standing,
+    pub promoted: bool,
 }
 
 /// The paths of older gates than this are not read.
@@ -44,44 +44,44 @@ const GATES_MAX: usize = 100;
 
 /// A generation's place in the lineage.
 #[derive(Clone, Debug)]
-pub(super) struct Descent {
-    pub(super) player: Option<String>,
-    pub(super) draft: Option<VersionId>,
-    pub(super) line: GenerationLine,
+pub struct Descent {
+    pub player: Option<String>,
+    pub draft: Option<VersionId>,
+    pub line: GenerationLine,
 }
 
 /// A gate that was a sequential test.
 #[derive(Clone, Debug)]
-pub(super) struct GatePath {
-    pub(super) generation: u32,
-    pub(super) verdict: Verdict,
-    pub(super) test: SequentialTest,
-    pub(super) looks: Vec<Look>,
+pub struct GatePath {
+    pub generation: u32,
+    pub verdict: Verdict,
+    pub test: SequentialTest,
+    pub looks: Vec<Look>,
 }
 
 /// Everything that a report shows.
 #[derive(Debug)]
-pub(super) struct ReportFacts {
-    pub(super) run: String,
-    pub(super) last_call: Option<LastCall>,
+pub struct ReportFacts {
+    pub run: String,
+    pub last_call: Option<LastCall>,
     /// The last generation that the config asks for.
-    pub(super) asked: u32,
-    pub(super) finished: u32,
-    pub(super) champion: Option<VersionId>,
-    pub(super) ladder: Vec<Rung>,
-    pub(super) descents: Vec<Descent>,
-    pub(super) trainings: Vec<Made<TrainMetrics>>,
-    pub(super) fits: Vec<Made<FitMpcMetrics>>,
-    pub(super) scatter: Option<Scatter>,
-    pub(super) gates: Vec<GatePath>,
+    pub asked: u32,
+    pub finished: u32,
+    pub champion: Option<VersionId>,
+    pub ladder: Vec<Rung>,
+    pub descents: Vec<Descent>,
+    pub trainings: Vec<Made<TrainMetrics>>,
+    pub fits: Vec<Made<FitMpcMetrics>>,
+    pub scatter: Option<Scatter>,
+    pub gates: Vec<GatePath>,
     /// The manifests of self-play, oldest first.
-    pub(super) datasets: Vec<Manifest>,
-    pub(super) speeds: Vec<PlaySpeed>,
-    pub(super) efficiency: Option<RunEfficiency>,
+    pub datasets: Vec<Manifest>,
+    pub speeds: Vec<PlaySpeed>,
+    pub efficiency: Option<RunEfficiency>,
 }
 
 impl ReportFacts {
-    pub(super) fn read(config: &LoadedConfig, registry: &Registry, datasets: &Path) -> Result<Self, StageError> {
+    pub fn read(config: &LoadedConfig, registry: &Registry, datasets: &Path) -> Result<Self, StageError> {
         let lineage = Lineage::read(config, registry, datasets)?;
         let champion = lineage.champions.champion().map(|promotion| promotion.id);
         let calls = read_calls(registry.folder())?;
@@ -109,40 +109,40 @@ impl ReportFacts {
     }
 
     /// Whether the pipeline is at work, as far as `run.json` knows.
-    pub(super) fn is_running(&self) -> bool {
+    pub fn is_running(&self) -> bool {
         self.last_call.as_ref().is_some_and(|call| call.outcome == "running")
     }
 
     /// The fit whose figures are shown: the champion's, else the latest.
-    pub(super) fn fit(&self) -> Option<&Made<FitMpcMetrics>> {
+    pub fn fit(&self) -> Option<&Made<FitMpcMetrics>> {
         shown(&self.fits, self.champion)
     }
 
     /// The training whose figures are shown: the one behind that fit, else the latest.
-    pub(super) fn training(&self) -> Option<&Made<TrainMetrics>> {
+    pub fn training(&self) -> Option<&Made<TrainMetrics>> {
         let generation = self.fit().map(|fit| fit.generation);
         let behind = self.trainings.iter().rev().find(|training| Some(training.generation) == generation);
         behind.or(self.trainings.last())
     }
 
     /// The rating of the champion.
-    pub(super) fn champion_rung(&self) -> Option<&Rung> {
+    pub fn champion_rung(&self) -> Option<&Rung> {
         let champion = self.champion.map(ModelName::Version);
         self.ladder.iter().find(|rung| Some(rung.standing.id) == champion)
     }
 
     /// The line of the generation that made the champion.
-    pub(super) fn champion_line(&self) -> Option<&GenerationLine> {
+    pub fn champion_line(&self) -> Option<&GenerationLine> {
         let champion = self.champion?.to_string();
         self.lines().find(|line| line.candidate.as_ref() == Some(&champion))
     }
 
-    pub(super) fn lines(&self) -> impl Iterator<Item = &GenerationLine> {
+    pub fn lines(&self) -> impl Iterator<Item = &GenerationLine> {
         self.descents.iter().map(|descent| &descent.line)
     }
 
     /// The last generation that has begun.
-    pub(super) fn last(&self) -> u32 {
+    pub fn last(&self) -> u32 {
         self.lines().last().map_or(1, |line| line.generation)
     }
 }

@@ -8,45 +8,45 @@ use crate::run::invocation::Invocation;
 
 /// What surrounds a picture.
 #[derive(Debug)]
-pub(super) struct Figure {
-    pub(super) title: &'static str,
+pub struct Figure {
+    pub title: &'static str,
     /// One sentence with its main figures; also the text for screen readers.
-    pub(super) sentence: String,
+    pub sentence: String,
     /// The files of its numbers.
-    pub(super) source: String,
+    pub source: String,
     /// The command that prints them.
-    pub(super) command: String,
+    pub command: String,
 }
 
 /// The page under construction, with what it shows and the call that makes it.
 #[derive(Debug)]
-pub(super) struct Sheet<'a> {
-    pub(super) markup: &'a mut Markup,
-    pub(super) facts: &'a ReportFacts,
-    pub(super) invocation: &'a Invocation,
+pub struct Sheet<'a> {
+    pub markup: &'a mut Markup,
+    pub facts: &'a ReportFacts,
+    pub invocation: &'a Invocation,
 }
 
 impl Sheet<'_> {
     /// Why a picture is left out.
-    pub(super) fn absent(&mut self, why: &str) {
+    pub fn absent(&mut self, why: &str) {
         self.markup.leaf("p", &[("class", "absent")], why);
     }
 
     /// A figure of what a version's document says.
-    pub(super) fn of_version(&self, title: &'static str, sentence: String, id: VersionId) -> Figure {
+    pub fn of_version(&self, title: &'static str, sentence: String, id: VersionId) -> Figure {
         let source = self.invocation.model_file(&format!("{id}/model.json"));
         let command = self.invocation.model_command(&format!("show {id} --json"));
         Figure { title, sentence, source, command }
     }
 
     /// A chart of one column.
-    pub(super) fn chart(&mut self, figure: &Figure, axes: [Axis; 2], marks: &[Mark]) {
+    pub fn chart(&mut self, figure: &Figure, axes: [Axis; 2], marks: &[Mark]) {
         let chart = Chart { summary: &figure.sentence, size: NARROW, axes, marks };
         self.figure(figure, "", |markup| chart.draw(markup));
     }
 
     /// A chart of two columns, which takes one on a phone.
-    pub(super) fn wide_chart(&mut self, figure: &Figure, axes: [Axis; 2], marks: &[Mark]) {
+    pub fn wide_chart(&mut self, figure: &Figure, axes: [Axis; 2], marks: &[Mark]) {
         self.figure(figure, "wide", |markup| {
             for (class, size) in [("at-wide", WIDE), ("at-narrow", NARROW)] {
                 let chart = Chart { summary: &figure.sentence, size, axes, marks };
@@ -56,7 +56,7 @@ impl Sheet<'_> {
     }
 
     /// Horizontal bars: the name before each, its share of the longest that a bar can be, and the label after it.
-    pub(super) fn bars<'b>(&mut self, figure: &Figure, bars: impl Iterator<Item = (&'b String, f64, String)>) {
+    pub fn bars<'b>(&mut self, figure: &Figure, bars: impl Iterator<Item = (&'b String, f64, String)>) {
         self.figure(figure, "", |markup| {
             markup.element("div", &[("class", "bars")], |markup| {
                 for (name, share, label) in bars {
@@ -81,12 +81,12 @@ impl Sheet<'_> {
 }
 
 /// Where numbers are, and what prints them.
-pub(super) fn source(markup: &mut Markup, file: &str, command: &str) {
+pub fn source(markup: &mut Markup, file: &str, command: &str) {
     references(markup, [("from", file), ("print", command)]);
 }
 
 /// Files or commands by what they are for.
-pub(super) fn references(markup: &mut Markup, references: [(&str, &str); 2]) {
+pub fn references(markup: &mut Markup, references: [(&str, &str); 2]) {
     for (name, text) in references {
         markup.element("span", &[], |markup| {
             markup.leaf("b", &[], name);

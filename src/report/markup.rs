@@ -3,19 +3,19 @@
 
 /// Text under construction.
 #[derive(Debug, Default)]
-pub(super) struct Markup(String);
+pub struct Markup(String);
 
 /// An attribute.
-pub(super) type Attribute<'a> = (&'static str, &'a str);
+pub type Attribute<'a> = (&'static str, &'a str);
 
 impl Markup {
     /// Markup that is part of this program.
-    pub(super) fn constant(&mut self, markup: &'static str) {
+    pub fn constant(&mut self, markup: &'static str) {
         self.0 += markup;
     }
 
     /// Text as people shall read it.
-    pub(super) fn text(&mut self, text: &str) {
+    pub fn text(&mut self, text: &str) {
         for letter in text.chars() {
             match letter {
                 '&' => self.0 += "&amp;",
@@ -31,7 +31,7 @@ impl Markup {
     }
 
     /// An element around whatever `body` adds.
-    pub(super) fn element(&mut self, name: &'static str, attributes: &[Attribute<'_>], body: impl FnOnce(&mut Self)) {
+    pub fn element(&mut self, name: &'static str, attributes: &[Attribute<'_>], body: impl FnOnce(&mut Self)) {
         self.open(name, attributes);
         self.0.push('>');
         body(self);
@@ -41,12 +41,12 @@ impl Markup {
     }
 
     /// An element around a text.
-    pub(super) fn leaf(&mut self, name: &'static str, attributes: &[Attribute<'_>], text: &str) {
+    pub fn leaf(&mut self, name: &'static str, attributes: &[Attribute<'_>], text: &str) {
         self.element(name, attributes, |markup| markup.text(text));
     }
 
     /// An element without content.
-    pub(super) fn void(&mut self, name: &'static str, attributes: &[Attribute<'_>]) {
+    pub fn void(&mut self, name: &'static str, attributes: &[Attribute<'_>]) {
         self.open(name, attributes);
         self.0 += "/>";
     }
@@ -64,7 +64,7 @@ impl Markup {
     }
 
     /// The whole text.
-    pub(super) fn finish(self) -> String {
+    pub fn finish(self) -> String {
         self.0
     }
 }

@@ -24,7 +24,7 @@ const SECTIONS: [Section; 7] = [
 ];
 
 /// The whole page.
-pub(super) fn page(facts: &ReportFacts, invocation: &Invocation) -> String {
+pub fn page(facts: &ReportFacts, invocation: &Invocation) -> String {
     let mut markup = Markup::default();
     markup.constant(HEAD);
     markup.element("html", &[("lang", "en")], |markup| {

@@ -1,7 +1,7 @@
 //! The pictures of a report, by subject.
 
-pub(super) mod errors;
-pub(super) mod mpc;
-pub(super) mod strength;
-pub(super) mod training;
-pub(super) mod work;
+pub mod errors;
+pub mod mpc;
+pub mod strength;
+pub mod training;
+pub mod work;

@@ -15,21 +15,17 @@ const EMPTIES: u8 = 33;
 
 /// The samples of one pair of depths.
 #[derive(Clone, Debug)]
-pub(super) struct Scatter {
-    pub(super) generation: u32,
-    pub(super) fit: DepthFit,
+pub struct Scatter {
+    pub generation: u32,
+    pub fit: DepthFit,
     /// Shallow and deep scores, in discs.
-    pub(super) points: Vec<[f64; 2]>,
+    pub points: Vec<[f64; 2]>,
     /// Whether there are more samples than points.
-    pub(super) is_part: bool,
+    pub is_part: bool,
 }
 
 /// The samples of the deepest prediction of a fit; `None` if they are gone.
-pub(super) fn scatter(
-    generation: u32,
-    metrics: &FitMpcMetrics,
-    datasets: &Path,
-) -> Result<Option<Scatter>, ArtifactError> {
+pub fn scatter(generation: u32, metrics: &FitMpcMetrics, datasets: &Path) -> Result<Option<Scatter>, ArtifactError> {
     let folder = generation_folder(datasets, Stage::FitMpc, generation);
     let fits = metrics.depths.iter().filter(|fit| fit.deep.is_some());
     let is_shown = |fit: &&&DepthFit| (fit.empties_min..=fit.empties_max).contains(&EMPTIES);

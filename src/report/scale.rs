@@ -2,14 +2,14 @@
 
 /// A range of values, drawn from one place to another.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scale {
-    pub(super) range: [f64; 2],
-    pub(super) places: [f64; 2],
+pub struct Scale {
+    pub range: [f64; 2],
+    pub places: [f64; 2],
 }
 
 impl Scale {
     /// The place of a value; one outside of the range is drawn at its end.
-    pub(super) fn place(&self, value: f64) -> f64 {
+    pub fn place(&self, value: f64) -> f64 {
         let ([low, high], [from, to]) = (self.range, self.places);
         from + (value.clamp(low, high) - low) / (high - low) * (to - from)
     }
@@ -24,7 +24,7 @@ fn step(range: [f64; 2], count: f64) -> f64 {
 }
 
 /// Round values inside of a range, at most about `count`, with their labels; whole numbers only if `whole`.
-pub(super) fn ticks(range: [f64; 2], count: f64, whole: bool) -> Vec<(f64, String)> {
+pub fn ticks(range: [f64; 2], count: f64, whole: bool) -> Vec<(f64, String)> {
     let step = step(range, count);
     let step = if whole { step.max(1.0) } else { step };
     // The decimals that labels need to differ.
@@ -34,14 +34,14 @@ pub(super) fn ticks(range: [f64; 2], count: f64, whole: bool) -> Vec<(f64, Strin
 }
 
 /// A range from zero that holds the values, with round ends.
-pub(super) fn from_zero(values: impl Iterator<Item = f64>) -> [f64; 2] {
+pub fn from_zero(values: impl Iterator<Item = f64>) -> [f64; 2] {
     let most = values.fold(0.0, f64::max);
     let step = step([0.0, most], 5.0);
     drawable([0.0, (most / step - 1e-9).ceil() * step])
 }
 
 /// A range with round ends that holds the values; it begins at zero if they reach down to half of their greatest.
-pub(super) fn around(values: impl Iterator<Item = f64>) -> [f64; 2] {
+pub fn around(values: impl Iterator<Item = f64>) -> [f64; 2] {
     let [low, high] =
         values.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| [low.min(value), high.max(value)]);
     if 0.0 <= low && low < high / 2.0 {
@@ -53,7 +53,7 @@ pub(super) fn around(values: impl Iterator<Item = f64>) -> [f64; 2] {
 }
 
 /// A range with room for the labels below its lowest value and above its highest.
-pub(super) fn with_room(range: [f64; 2]) -> [f64; 2] {
+pub fn with_room(range: [f64; 2]) -> [f64; 2] {
     let [low, high] = range;
     [low - 0.12 * (high - low), high + 0.08 * (high - low)]
 }
@@ -65,7 +65,7 @@ fn drawable(range: [f64; 2]) -> [f64; 2] {
 }
 
 /// A number with this number of decimals, thousands apart, and a true minus.
-pub(super) fn number(value: f64, decimals: usize) -> String {
+pub fn number(value: f64, decimals: usize) -> String {
     let text = format!("{:.decimals$}", value.abs());
     let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
     let mut grouped = String::new();
@@ -81,7 +81,7 @@ pub(super) fn number(value: f64, decimals: usize) -> String {
 }
 
 /// The same with its sign, plus too.
-pub(super) fn signed(value: f64, decimals: usize) -> String {
+pub fn signed(value: f64, decimals: usize) -> String {
     let text = number(value, decimals);
     if text.starts_with('\u{2212}') { text } else { format!("+{text}") }
 }

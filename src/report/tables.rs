@@ -11,7 +11,7 @@ use crate::statistics::elo::elo_text;
 /// The number of latest generations that are in sight; the others can be opened.
 const IN_SIGHT: usize = 10;
 
-pub(super) fn datasets(sheet: &mut Sheet<'_>) {
+pub fn datasets(sheet: &mut Sheet<'_>) {
     let sets: Vec<&Manifest> = sheet.facts.datasets.iter().rev().collect();
     let Some(latest) = sets.first() else {
         return sheet.absent("No dataset of self-play is finished, or all are gone.");
@@ -48,7 +48,7 @@ fn dataset_row(markup: &mut Markup, set: &Manifest) {
     });
 }
 
-pub(super) fn lineage(sheet: &mut Sheet<'_>) {
+pub fn lineage(sheet: &mut Sheet<'_>) {
     let descents: Vec<&Descent> = sheet.facts.descents.iter().rev().collect();
     if descents.is_empty() {
         return sheet.absent("No generation has begun.");

@@ -7,10 +7,10 @@
 //! brackets: for λ, in which E\[x\] decreases, and for r.
 
 /// Shares of the five outcomes of a pair, from two losses to two wins.
-pub(super) type Shares = [f64; 5];
+pub type Shares = [f64; 5];
 
 /// The scores of a pair, in points per game above ½.
-pub(super) const DEVIATIONS: [f64; 5] = [-0.5, -0.25, 0.0, 0.25, 0.5];
+pub const DEVIATIONS: [f64; 5] = [-0.5, -0.25, 0.0, 0.25, 0.5];
 
 /// Intervals of r searched for a maximum when there may be several: the missing strength may come from wins by half a
 /// point or by a whole one.
@@ -23,19 +23,19 @@ const HALVINGS: u32 = 32;
 const ROUNDS_MAX: u32 = 200;
 
 /// The mean of `values`.
-pub(super) fn mean(shares: Shares, values: [f64; 5]) -> f64 {
+pub fn mean(shares: Shares, values: [f64; 5]) -> f64 {
     shares.iter().zip(values).map(|(share, value)| share * value).sum()
 }
 
 /// The mean deviation in standard deviations of a pair; at least two shares must be above 0.
-pub(super) fn strength(shares: Shares) -> f64 {
+pub fn strength(shares: Shares) -> f64 {
     let first = mean(shares, DEVIATIONS);
     let spread = mean(shares, DEVIATIONS.map(|deviation| (deviation - first) * (deviation - first)));
     first / spread.sqrt()
 }
 
 /// The shares of this strength that maximize the likelihood of the observed ones, which are all above 0.
-pub(super) fn likeliest(observed: Shares, strength: f64) -> Shares {
+pub fn likeliest(observed: Shares, strength: f64) -> Shares {
     if strength < 0.0 {
         return reversed(likeliest(reversed(observed), -strength));
     }

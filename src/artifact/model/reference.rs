@@ -133,7 +133,7 @@ impl KnownModel {
     pub fn load(self) -> Result<LoadedModel, ArtifactError> {
         let loaded = match &self.place {
             ModelPlace::Builtin(builtin) => LoadedModel::builtin(*builtin),
-            ModelPlace::Folder(folder) => LoadedModel::read(folder)?,
+            ModelPlace::Folder(folder) => LoadedModel::of(Archive::of_folder(folder)?, self.place.clone(), folder)?,
             ModelPlace::Archive(path) => LoadedModel::read_archive(path)?,
         };
         if loaded.content != self.content {

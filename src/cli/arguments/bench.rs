@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 /// The `bench` commands.
 #[derive(Debug, Subcommand)]
-pub(in crate::cli) enum BenchCommand {
+pub enum BenchCommand {
     /// Count move paths from the start: one thread, no hash table
     #[command(after_help = "Example: renma bench perft --depth 11 --json")]
     Perft {
@@ -49,34 +49,34 @@ pub(in crate::cli) enum BenchCommand {
 }
 
 #[derive(Args, Debug)]
-pub(in crate::cli) struct BenchSearchArguments {
+pub struct BenchSearchArguments {
     /// Search depth in plies
     #[arg(long, default_value_t = 8, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=30))]
-    pub(in crate::cli) depth: u8,
+    pub depth: u8,
     /// Number of positions, made by random play
     #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(in crate::cli) positions: u32,
+    pub positions: u32,
     /// The model
     #[arg(long, default_value = "builtin:square-weights", value_name = "MODEL")]
-    pub(in crate::cli) model: ModelRef,
+    pub model: ModelRef,
     /// Selective search: the confidence of a cut, 50 to 99 %, 100 for full width, or t=1.4 for that many sigmas
     #[arg(long, default_value = "100", value_name = "LEVEL", value_parser = level::parse)]
-    pub(in crate::cli) mpc_level: MpcLevel,
+    pub mpc_level: MpcLevel,
 }
 
 /// The arguments of `renma bench endgame`.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct BenchEndgameArguments {
+pub struct BenchEndgameArguments {
     /// Numbers of empty squares
     #[arg(long, default_value = "8", value_delimiter = ',', value_name = "N", value_parser = clap::value_parser!(u8).range(1..=30))]
-    pub(in crate::cli) depth: Vec<u8>,
+    pub depth: Vec<u8>,
     /// Number of positions for each, one per game of a plain player
     #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(in crate::cli) positions: u32,
+    pub positions: u32,
     /// The seed of the games
     #[arg(long, default_value_t = 1, value_name = "N")]
-    pub(in crate::cli) seed: u64,
+    pub seed: u64,
     /// The model
     #[arg(long, default_value = "builtin:square-weights", value_name = "MODEL")]
-    pub(in crate::cli) model: ModelRef,
+    pub model: ModelRef,
 }

@@ -27,7 +27,7 @@ const IMPORT_FORMATS: [Choice<ImportFormat>; 4] = [
 
 /// The `dataset` commands.
 #[derive(Debug, Subcommand)]
-pub(in crate::cli) enum DatasetCommand {
+pub enum DatasetCommand {
     /// Check hashes, schema and rows, replay every game, and recompute the verdict of a gate
     Verify(VerifyArguments),
     /// Summarize: counts, histograms, duplicates, variety, errors
@@ -47,61 +47,61 @@ pub(in crate::cli) enum DatasetCommand {
 #[command(
     after_help = "Example: renma dataset export datasets/default/selfplay/generation=0001 --format obf --output positions.obf"
 )]
-pub(in crate::cli) struct ExportArguments {
+pub struct ExportArguments {
     /// The dataset folder
     #[arg(value_name = "DIR")]
-    pub(in crate::cli) dataset: PathBuf,
+    pub dataset: PathBuf,
     /// The format
     #[arg(long, value_parser = choice(&EXPORT_FORMATS))]
-    pub(in crate::cli) format: ExportFormat,
+    pub format: ExportFormat,
     #[command(flatten)]
-    pub(in crate::cli) output: OutputArguments,
+    pub output: OutputArguments,
 }
 
 #[derive(Args, Debug)]
 #[command(after_help = "Example: renma dataset verify datasets/default/selfplay/generation=0001 --remake 1%")]
-pub(in crate::cli) struct VerifyArguments {
+pub struct VerifyArguments {
     /// The dataset folder
     #[arg(value_name = "DIR")]
-    pub(in crate::cli) dataset: PathBuf,
+    pub dataset: PathBuf,
     /// Skip the replay of games
     #[arg(long)]
-    pub(in crate::cli) fast: bool,
+    pub fast: bool,
     /// Of self-play and gates: also play this share of the games again, and compare
     #[arg(long, value_name = "SHARE", value_parser = share)]
-    pub(in crate::cli) remake: Option<f64>,
+    pub remake: Option<f64>,
     /// With --remake: the seed that chooses games [default: a new one each time, printed]
     #[arg(long, value_name = "N")]
-    pub(in crate::cli) seed: Option<u64>,
+    pub seed: Option<u64>,
     /// With --remake: the registry of the models that played [default: models/RUN for datasets/RUN/..., else models/default]
     #[arg(long, value_name = "REG")]
-    pub(in crate::cli) models: Option<PathBuf>,
+    pub models: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]
 #[command(after_help = "Example: renma dataset import WTH_2023.wtb --format wthor --output datasets/ffo/imported/2023")]
-pub(in crate::cli) struct ImportArguments {
+pub struct ImportArguments {
     /// The file
     #[arg(value_name = "FILE")]
-    pub(in crate::cli) input: PathBuf,
+    pub input: PathBuf,
     /// Its format
     #[arg(long, value_parser = choice(&IMPORT_FORMATS))]
-    pub(in crate::cli) format: ImportFormat,
+    pub format: ImportFormat,
     /// The dataset folder, which must not exist
     #[arg(long, value_name = "DIR", value_parser = folder())]
-    pub(in crate::cli) output: PathBuf,
+    pub output: PathBuf,
     /// Skip bad records instead of stopping at the first; each is printed
     #[arg(long)]
-    pub(in crate::cli) keep_going: bool,
+    pub keep_going: bool,
     /// Search the positions without a score to this depth
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=30))]
-    pub(in crate::cli) label_depth: Option<u8>,
+    pub label_depth: Option<u8>,
     /// With --label-depth: the model that searches [default: champion, else builtin:champion]
     #[arg(long, value_name = "MODEL", requires = "label_depth")]
-    pub(in crate::cli) model: Option<ModelRef>,
+    pub model: Option<ModelRef>,
     /// The registry for version ids and `champion` [default: models/default]
     #[arg(long, value_name = "REG")]
-    pub(in crate::cli) models: Option<PathBuf>,
+    pub models: Option<PathBuf>,
 }
 
 /// A share as people write it: `1%` or `0.01`.

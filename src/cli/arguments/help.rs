@@ -15,14 +15,14 @@ const COMMANDS: &[(&str, &[&str])] = &[
 ];
 
 /// The options that every command takes, after its specific ones.
-pub(in crate::cli) const GLOBAL_OPTIONS: &str = "Global options";
+pub const GLOBAL_OPTIONS: &str = "Global options";
 
 /// Where the rest of the help is.
 const MORE: &str = "`renma help COMMAND` explains a command, with an example.\n`renma help --all` lists the commands that are rarely needed too.";
 
 /// How much a help text says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::cli) enum Detail {
+pub enum Detail {
     /// `-h`: what most people need, on one screen.
     Short,
     /// `--help`: every option.
@@ -32,7 +32,7 @@ pub(in crate::cli) enum Detail {
 }
 
 /// The command line, with help texts of this detail.
-pub(in crate::cli) fn command(detail: Detail) -> Command {
+pub fn command(detail: Detail) -> Command {
     let command = Arguments::command();
     // The only options of the program alone are the global ones.
     let options = format!("{head}{GLOBAL_OPTIONS}:{head:#}\n{{options}}", head = command.get_styles().get_header());
@@ -59,7 +59,7 @@ fn with_all_options(command: Command) -> Command {
 }
 
 /// The help of the command that these words name, or the error if none has that name.
-pub(in crate::cli) fn page(all: bool, command_words: &[String]) -> clap::Error {
+pub fn page(all: bool, command_words: &[String]) -> clap::Error {
     let words = ["renma"].into_iter().chain(command_words.iter().map(String::as_str)).chain(["--help"]);
     let parsed = command(if all { Detail::All } else { Detail::Long }).try_get_matches_from(words);
     parsed.expect_err("--help ends the parsing")

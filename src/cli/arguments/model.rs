@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// The `model` commands.
 #[derive(Debug, Subcommand)]
-pub(in crate::cli) enum ModelCommand {
+pub enum ModelCommand {
     /// Print the versions of a registry as a table
     #[command(after_help = "Example: renma model list --models models/default")]
     List(RegistryArguments),
@@ -72,18 +72,18 @@ pub(in crate::cli) enum ModelCommand {
 
 /// The registry of a run, and its datasets.
 #[derive(Args, Debug)]
-pub(in crate::cli) struct RegistryArguments {
+pub struct RegistryArguments {
     /// The registry [default: models/default]
     #[arg(long, value_name = "REG")]
-    pub(in crate::cli) models: Option<PathBuf>,
+    pub models: Option<PathBuf>,
     /// The datasets of the run [default: datasets/RUN beside models/RUN]
     #[arg(long, value_name = "DIR")]
-    pub(in crate::cli) datasets: Option<PathBuf>,
+    pub datasets: Option<PathBuf>,
 }
 
 /// The formats that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum ImportFormat {
+pub enum ImportFormat {
     /// FILE.renma: a version with all its files
     Renma,
     /// eval.dat: the 42,608 weights of es-cube
@@ -94,7 +94,7 @@ pub(in crate::cli) enum ImportFormat {
 
 /// The formats that are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum ExportFormat {
+pub enum ExportFormat {
     /// FILE.renma: a version with all its files, the same bytes each time
     Renma,
     /// eval.dat: the 42,608 weights of es-cube

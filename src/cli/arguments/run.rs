@@ -21,30 +21,30 @@ const METRICS_FORMATS: [Choice<MetricsFormat>; 3] = [
 
 /// A run and its folders.
 #[derive(Args, Debug)]
-pub(in crate::cli) struct RunArguments {
+pub struct RunArguments {
     /// The config: a file, or one of the program, such as builtin:default
     #[arg(long, value_name = "FILE", default_value = "configs/default.toml")]
-    pub(in crate::cli) config: PathBuf,
+    pub config: PathBuf,
     #[command(flatten)]
-    pub(in crate::cli) set: SettingArguments,
+    pub set: SettingArguments,
     /// The registry [default: models/RUN]
     #[arg(long, value_name = "REG")]
-    pub(in crate::cli) models: Option<PathBuf>,
+    pub models: Option<PathBuf>,
     /// The datasets [default: datasets/RUN]
     #[arg(long, value_name = "DIR")]
-    pub(in crate::cli) datasets: Option<PathBuf>,
+    pub datasets: Option<PathBuf>,
 }
 
 impl RunArguments {
     /// The config, and the run as a command line names it.
-    pub(in crate::cli) fn load(&self) -> anyhow::Result<(LoadedConfig, Invocation)> {
+    pub fn load(&self) -> anyhow::Result<(LoadedConfig, Invocation)> {
         check_registry(self.models.as_deref())?;
         Ok(invocation(&self.config, &self.set, self.models.as_deref(), self.datasets.as_deref())?)
     }
 }
 
 /// A config with its settings, and the run in these folders, else in its own, as a command line names it.
-pub(in crate::cli) fn invocation(
+pub fn invocation(
     config: &Path,
     set: &SettingArguments,
     models: Option<&Path>,
@@ -72,16 +72,16 @@ fn check_registry(named: Option<&Path>) -> Result<(), ArtifactError> {
 }
 
 /// The registry of a command without a run that names none.
-pub(in crate::cli) const DEFAULT_REGISTRY: &str = "models/default";
+pub const DEFAULT_REGISTRY: &str = "models/default";
 
 /// The registry that a command without a run names, which must exist, else the default one.
-pub(in crate::cli) fn named_registry(named: Option<&Path>) -> Result<PathBuf, ArtifactError> {
+pub fn named_registry(named: Option<&Path>) -> Result<PathBuf, ArtifactError> {
     check_registry(named)?;
     Ok(named.unwrap_or(Path::new(DEFAULT_REGISTRY)).to_owned())
 }
 
 /// The registry that a command names, else that of the run.
-pub(in crate::cli) fn registry_folder(named: Option<&Path>, run: &str) -> PathBuf {
+pub fn registry_folder(named: Option<&Path>, run: &str) -> PathBuf {
     named.map_or_else(|| Path::new("models").join(run), Path::to_owned)
 }
 
@@ -94,18 +94,18 @@ fn from_here(path: &Path) -> PathBuf {
 
 #[derive(Args, Debug)]
 #[command(after_help = "Example: renma status --config configs/nightly.toml --format openmetrics")]
-pub(in crate::cli) struct StatusArguments {
+pub struct StatusArguments {
     /// Show only this stage, one line per generation
     #[arg(value_parser = stage_name(), value_name = "STAGE")]
-    pub(in crate::cli) stage: Option<Stage>,
+    pub stage: Option<Stage>,
     #[command(flatten)]
-    pub(in crate::cli) run: RunArguments,
+    pub run: RunArguments,
     /// Print all columns of the table, however narrow the terminal
     #[arg(long)]
-    pub(in crate::cli) wide: bool,
+    pub wide: bool,
     /// Print Elo, exact MAE, speed and CPU seconds for a tool that draws trends
     #[arg(long, value_parser = choice(&METRICS_FORMATS), value_name = "FORMAT", conflicts_with_all = ["stage", "wide", "json"])]
-    pub(in crate::cli) format: Option<MetricsFormat>,
+    pub format: Option<MetricsFormat>,
 }
 
 /// A run of the loop.
@@ -113,60 +113,60 @@ pub(in crate::cli) struct StatusArguments {
 #[command(
     after_help = "The datasets are written to datasets/RUN, the models to models/RUN, and a summary for machines to models/RUN/run.json. Finished generations are never touched: a changed key ends the run with 2, unless --from-next or --restart says what to do. The same command, without --restart, resumes a run that was stopped.\n\nExample: renma run --config configs/nightly.toml --budget 2h"
 )]
-pub(in crate::cli) struct LoopArguments {
+pub struct LoopArguments {
     /// Work in this folder; --config stays relative to the current one
     #[arg(short = 'C', value_name = "DIR", default_value = ".", value_parser = folder())]
-    pub(in crate::cli) folder: PathBuf,
+    pub folder: PathBuf,
     /// The config: a file, or one of the program, such as builtin:smoke; the run is named after it [default: configs/default.toml in DIR]
     #[arg(long, value_name = "FILE")]
-    pub(in crate::cli) config: Option<PathBuf>,
+    pub config: Option<PathBuf>,
     #[command(flatten)]
-    pub(in crate::cli) set: SettingArguments,
+    pub set: SettingArguments,
     /// The last generation; +N: this number of new ones [default: run.generations]
     #[arg(long, value_name = "N")]
-    pub(in crate::cli) generations: Option<Generations>,
+    pub generations: Option<Generations>,
     /// Time limit (90s, 30m, 2h, 1h30m): stop at the end of a part, an epoch or a batch, with exit code 12
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
-    pub(in crate::cli) budget: Option<Duration>,
+    pub budget: Option<Duration>,
     /// Where the stages run: local, dask, or a command with {plan} and {shard} in it that runs one shard
     #[arg(long, value_name = "HOW", default_value = "local")]
-    pub(in crate::cli) on: String,
+    pub on: String,
     #[command(flatten)]
-    pub(in crate::cli) workers: WorkerArguments,
+    pub workers: WorkerArguments,
     /// Use a changed config from the next generation on; one that has begun keeps its own
     #[arg(long, conflicts_with = "restart")]
-    pub(in crate::cli) from_next: bool,
+    pub from_next: bool,
     /// Remove generation G and all after it, after printing what is lost, and make them again
     #[arg(long, value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(in crate::cli) restart: Option<u32>,
+    pub restart: Option<u32>,
     /// Print what the run would do, how long it takes and what it needs, and write nothing; with -v, what its next generation asks of the stages, as lines of JSON
     #[arg(long)]
-    pub(in crate::cli) dry_run: bool,
+    pub dry_run: bool,
     /// End with the code of the last gate: 0 accepted, 10 rejected, 11 inconclusive
     #[arg(long)]
-    pub(in crate::cli) exit_verdict: bool,
+    pub exit_verdict: bool,
 }
 
 /// The machines that run shards.
 #[derive(Args, Clone, Debug)]
-pub(in crate::cli) struct WorkerArguments {
+pub struct WorkerArguments {
     /// Number of shards that run at once: commands, or Dask workers on this machine [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), conflicts_with = "scheduler")]
-    pub(in crate::cli) workers: Option<u32>,
+    pub workers: Option<u32>,
     /// A Dask scheduler of yours, reached with the Python in RENMA_PYTHON [default: one on this machine]
     #[arg(long, value_name = "ADDRESS", hide_short_help = true)]
-    pub(in crate::cli) scheduler: Option<String>,
+    pub scheduler: Option<String>,
     /// Permit a scheduler on another machine without TLS
     #[arg(long, requires = "scheduler", hide_short_help = true)]
-    pub(in crate::cli) insecure: bool,
+    pub insecure: bool,
 }
 
 #[derive(Args, Debug)]
 #[command(after_help = "Example: renma gc --config configs/nightly.toml --dry-run")]
-pub(in crate::cli) struct GcArguments {
+pub struct GcArguments {
     #[command(flatten)]
-    pub(in crate::cli) run: RunArguments,
+    pub run: RunArguments,
     /// Print what would be removed, and remove nothing
     #[arg(long)]
-    pub(in crate::cli) dry_run: bool,
+    pub dry_run: bool,
 }

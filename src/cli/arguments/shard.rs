@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// The `shard` commands.
 #[derive(Debug, Subcommand)]
-pub(in crate::cli) enum ShardCommand {
+pub enum ShardCommand {
     /// Make shard K of a plan; repeating it, on any machine, is harmless
     #[command(after_help = "In a Slurm array K is $SLURM_ARRAY_TASK_ID.\n\nExample: renma shard run plan.json 0")]
     Run {
@@ -48,14 +48,14 @@ pub(in crate::cli) enum ShardCommand {
 
 /// Where the shards of a plan run.
 #[derive(Args, Debug)]
-pub(in crate::cli) struct DriveArguments {
+pub struct DriveArguments {
     /// The plan
-    pub(in crate::cli) plan: PathBuf,
+    pub plan: PathBuf,
     /// `dask`, or a command with {plan} and {shard} in it
     #[arg(long, value_name = "HOW")]
-    pub(in crate::cli) on: String,
+    pub on: String,
     #[command(flatten)]
-    pub(in crate::cli) workers: WorkerArguments,
+    pub workers: WorkerArguments,
     #[command(flatten)]
-    pub(in crate::cli) work: WorkArguments,
+    pub work: WorkArguments,
 }

@@ -19,7 +19,7 @@ const COLUMNS: [&str; 9] =
 /// Those that a narrow terminal does without, in the order in which they go.
 const DISPENSABLE: [usize; 5] = [3, 2, 6, 8, 5];
 
-pub(super) fn describe(folder: &Path, inspection: &Inspection) -> String {
+pub fn describe(folder: &Path, inspection: &Inspection) -> String {
     let (text, rows, item) = match &inspection.summary {
         Summary::Positions(summary) => (describe_positions(summary), summary.positions, "position"),
         Summary::Gate(summary) => (describe_gate(summary), summary.games, "game"),

@@ -10,7 +10,7 @@ use crate::pipeline::item_sample::{fresh_seed, share_found};
 use crate::run::folders::plan_of_selfplay;
 use serde_json::json;
 
-pub(super) fn run(session: &Session, arguments: &VerifyArguments) -> anyhow::Result<()> {
+pub fn run(session: &Session, arguments: &VerifyArguments) -> anyhow::Result<()> {
     let &VerifyArguments { ref dataset, fast, remake, .. } = arguments;
     let seed = remake.map(|_| arguments.seed.unwrap_or_else(fresh_seed));
     let models = arguments.models.as_deref();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 /// An error unless each line is a game.
-pub(super) fn check_games(name: &Path, games: &[Game]) -> Result<(), ArtifactError> {
+pub fn check_games(name: &Path, games: &[Game]) -> Result<(), ArtifactError> {
     let Some(place) = games.iter().position(|game| game.plies().is_empty()) else { return Ok(()) };
     let reason = format!("position {} has no moves\n--review reads games, f5d6c3..., one per line", place + 1);
     Err(ArtifactError::unfit(name, reason))
@@ -18,7 +18,7 @@ fn side(reviewed: &ReviewedMove) -> &'static str {
     if reviewed.black { "X" } else { "O" }
 }
 
-pub(super) fn move_json(reviewed: &ReviewedMove) -> Value {
+pub fn move_json(reviewed: &ReviewedMove) -> Value {
     json!({
         "ply": reviewed.ply,
         "side": side(reviewed),
@@ -33,7 +33,7 @@ pub(super) fn move_json(reviewed: &ReviewedMove) -> Value {
 }
 
 /// The turning points of a game in its order, and what each side lost in all.
-pub(super) fn describe_review(number: usize, played: &[ReviewedMove]) -> String {
+pub fn describe_review(number: usize, played: &[ReviewedMove]) -> String {
     let discs = |score: Score| format!("{:.2}", score.discs());
     let turning_points = (1..).zip(played).filter(|(_, reviewed)| reviewed.is_turning_point());
     let rows = turning_points.map(|(number, reviewed): (usize, _)| {

@@ -22,7 +22,7 @@ const HEAD: [&str; 12] =
 /// The columns that a narrow terminal does without, in the order in which they go.
 const DISPENSABLE: [usize; 8] = [9, 10, 3, 4, 1, 5, 2, 8];
 
-pub(super) fn list(session: &Session, models: &Path, datasets: &Path) -> anyhow::Result<()> {
+pub fn list(session: &Session, models: &Path, datasets: &Path) -> anyhow::Result<()> {
     let list = ModelList::read(models, datasets)?;
     let is_listed =
         |standing: &&Standing| list.versions.iter().any(|version| version.document.content == standing.content);

@@ -12,7 +12,7 @@ use crate::statistics::elo::elo_text;
 use serde_json::{Value, json};
 use std::path::Path;
 
-pub(super) fn show(session: &Session, name: &ModelRef, models: &Path, datasets: &Path) -> anyhow::Result<()> {
+pub fn show(session: &Session, name: &ModelRef, models: &Path, datasets: &Path) -> anyhow::Result<()> {
     let model = name.load(models)?;
     let versions = Versions::read(&Registry::new(models))?;
     let history = ModelHistory::read(&model, &versions, models, datasets)?;

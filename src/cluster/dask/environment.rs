@@ -31,7 +31,7 @@ fn named_python() -> OsString {
 }
 
 /// The user's Python, which has the same distributed as their cluster.
-pub(super) fn users_python(context: Context<'_>) -> Result<PathBuf, StageError> {
+pub fn users_python(context: Context<'_>) -> Result<PathBuf, StageError> {
     let python = named_python();
     let check = format!("{CHECK}; import distributed");
     let remedy = "name a Python in RENMA_PYTHON that has distributed, in the version of your cluster";
@@ -41,7 +41,7 @@ pub(super) fn users_python(context: Context<'_>) -> Result<PathBuf, StageError> 
 }
 
 /// A Python with the pinned packages, in the user's cache; it is made once.
-pub(super) fn python(context: Context<'_>) -> Result<PathBuf, StageError> {
+pub fn python(context: Context<'_>) -> Result<PathBuf, StageError> {
     let base = named_python();
     let version = output(Command::new(&base).args(["-c", CHECK]), context)?;
     let version = version.map_err(|reason| unusable(&base, &reason, REMEDY))?;

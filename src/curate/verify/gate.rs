@@ -14,11 +14,7 @@ use crate::pipeline::item_sample::ItemSample;
 use crate::pipeline::{Context, StageError};
 
 /// Checks every game and every pair, and that they lead to the verdict, and plays the share of the games again that the task asks for.
-pub(super) fn verify(
-    task: VerifyTask<'_>,
-    dataset: &Dataset,
-    context: Context<'_>,
-) -> Result<VerifyReport, StageError> {
+pub fn verify(task: VerifyTask<'_>, dataset: &Dataset, context: Context<'_>) -> Result<VerifyReport, StageError> {
     let games = 2 * dataset.manifest().done;
     // Hours of checking do not end with games that cannot be played.
     let load = |role| player(dataset, role, task.models);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The model that played a dataset in a role, among the built-ins and the versions of a registry.
-pub(super) fn player(dataset: &Dataset, role: &str, models: Option<&Path>) -> Result<Arc<Model>, StageError> {
+pub fn player(dataset: &Dataset, role: &str, models: Option<&Path>) -> Result<Arc<Model>, StageError> {
     let player = dataset.manifest().models.get(role).copied().ok_or_else(|| {
         let path = dataset.folder().join("manifest.json");
         ArtifactError::unfit(&path, "no model played it: its games cannot be made again")

@@ -9,11 +9,7 @@ use crate::pipeline::item_sample::ItemSample;
 use crate::pipeline::{Context, StageError};
 
 /// Checks every row and every game, and plays the share of the games again that the task asks for.
-pub(super) fn verify(
-    task: VerifyTask<'_>,
-    dataset: &Dataset,
-    context: Context<'_>,
-) -> Result<VerifyReport, StageError> {
+pub fn verify(task: VerifyTask<'_>, dataset: &Dataset, context: Context<'_>) -> Result<VerifyReport, StageError> {
     // Hours of checking do not end with games that cannot be played.
     let model = task.remake.map(|_| player(dataset, "player", task.models)).transpose()?;
     let remake = task.remake.zip(model.as_ref()).map(|(share, model)| {

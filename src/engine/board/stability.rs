@@ -29,7 +29,7 @@ const fn edges() -> [[[u64; 4]; 3]; 2] {
 ///
 /// A subset: full lines aside, stable discs that depend on discs of both colors are not found.
 #[inline(always)]
-pub(super) fn stable_discs(player: u64, occupied: u64) -> u64 {
+pub fn stable_discs(player: u64, occupied: u64) -> u64 {
     let full = full_lines(occupied);
     let mut stable = 0;
     loop {

@@ -29,18 +29,18 @@ const INDICES: usize = 1 << 16;
 
 /// The index of every instance of a position, from the side to move.
 #[derive(Clone, Copy)]
-pub(in crate::engine) struct Accumulator {
+pub struct Accumulator {
     blocks: [Block; BLOCKS_MAX],
 }
 
 impl Accumulator {
     /// Room for a position.
-    pub(in crate::engine) const ZERO: Self = Self { blocks: [Block::ZERO; BLOCKS_MAX] };
+    pub const ZERO: Self = Self { blocks: [Block::ZERO; BLOCKS_MAX] };
 }
 
 /// Weights and vectors laid out for updates by moves.
 #[derive(Debug)]
-pub(in crate::engine) struct Incremental {
+pub struct Incremental {
     block_count: usize,
     start: Vec<Block>,   // [block]: the indices of a board without discs
     swap: Vec<Block>,    // [block]: index + swapped index
@@ -57,7 +57,7 @@ pub(in crate::engine) struct Incremental {
 
 impl Incremental {
     /// Lays out weights `[phase][feature]` and vectors `[group][feature][component]` of a set.
-    pub(in crate::engine) fn new(set: &PatternSet, weights: &[i16], vectors: &[i8]) -> Self {
+    pub fn new(set: &PatternSet, weights: &[i16], vectors: &[i8]) -> Self {
         let places = places(set);
         let block_count = set.block_count();
         let phase_size = set.feature_count() + 1;
@@ -89,7 +89,7 @@ impl Incremental {
     }
 
     /// The accumulator of a position.
-    pub(in crate::engine) fn accumulator(&self, position: Position) -> Accumulator {
+    pub fn accumulator(&self, position: Position) -> Accumulator {
         let mut accumulator = Accumulator::ZERO;
         accumulator.blocks[..self.block_count].copy_from_slice(&self.start);
         for (set, times) in [(position.player(), u16::MAX), (position.opponent(), 1)] {
@@ -107,13 +107,7 @@ impl Incremental {
 
     /// Writes to `after` the accumulator after a move on `square` that turns over `flips`, seen by the opponent.
     #[inline(always)]
-    pub(in crate::engine) fn play<K: Kernel>(
-        &self,
-        before: &Accumulator,
-        square: Square,
-        flips: u64,
-        after: &mut Accumulator,
-    ) {
+    pub fn play<K: Kernel>(&self, before: &Accumulator, square: Square, flips: u64, after: &mut Accumulator) {
         match self.block_count {
             1 => self.play_blocks::<K, 1>(0, before, square, flips, after),
             2 => self.play_blocks::<K, 2>(0, before, square, flips, after),
@@ -156,7 +150,7 @@ impl Incremental {
 
     /// Writes to `after` the accumulator after a pass.
     #[inline(always)]
-    pub(in crate::engine) fn pass(&self, before: &Accumulator, after: &mut Accumulator) {
+    pub fn pass(&self, before: &Accumulator, after: &mut Accumulator) {
         for ((after, before), swap) in after.blocks.iter_mut().zip(&before.blocks).zip(&self.swap) {
             *after = swap.minus(*before);
         }
@@ -165,12 +159,7 @@ impl Incremental {
     /// The linear part of a static value, from the accumulator of a position and the legal moves of its side to move: the weights,
     /// each less half the square of its vector. It is the value without vectors, and a lower bound of it beside them.
     #[inline(always)]
-    pub(in crate::engine) fn linear<K: Kernel>(
-        &self,
-        accumulator: &Accumulator,
-        position: Position,
-        moves: u64,
-    ) -> Score {
+    pub fn linear<K: Kernel>(&self, accumulator: &Accumulator, position: Position, moves: u64) -> Score {
         let empties = usize::from(position.empties());
         let weights = &self.weights[self.phase_begin[empties]..][..self.phase_size + INDICES];
         let blocks = accumulator.blocks[..self.block_count].iter().zip(&self.tables);
@@ -189,18 +178,13 @@ impl Incremental {
 
     /// The least and the most that [`Self::square`] can be with this many empty squares.
     #[inline(always)]
-    pub(in crate::engine) fn square_range(&self, empties: u8) -> (Score, Score) {
+    pub fn square_range(&self, empties: u8) -> (Score, Score) {
         self.square_ranges[usize::from(empties)]
     }
 
     /// The other part as searches count it: half the square of the sum of all vectors, within [`Self::square_range`].
     #[inline(always)]
-    pub(in crate::engine) fn square<K: Kernel>(
-        &self,
-        accumulator: &Accumulator,
-        position: Position,
-        moves: u64,
-    ) -> Score {
+    pub fn square<K: Kernel>(&self, accumulator: &Accumulator, position: Position, moves: u64) -> Score {
         self.vectors.as_ref().map_or(Score(0), |vectors| {
             let blocks = &accumulator.blocks[..self.block_count];
             let (least, most) = self.square_range(position.empties());

@@ -14,7 +14,7 @@ const OUTSIDE: usize = 50;
 
 /// The range of each number of empty squares: that of the positions of its group in games of a fixed sequence of random moves, without the
 /// tails.
-pub(super) fn square_ranges(set: &PatternSet, weights: &[i16], vectors: &[i8]) -> [(Score, Score); 65] {
+pub fn square_ranges(set: &PatternSet, weights: &[i16], vectors: &[i8]) -> [(Score, Score); 65] {
     let (count, size) = (set.feature_count(), set.vector_size());
     if size == 0 {
         return [(Score(0), Score(0)); _];

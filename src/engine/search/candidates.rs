@@ -7,37 +7,37 @@ use crate::engine::score::Score;
 use arrayvec::ArrayVec;
 
 /// No position has more legal moves than this (33 are known).
-pub(super) const CANDIDATES_MAX: usize = 36;
+pub const CANDIDATES_MAX: usize = 36;
 
 /// The linear part of a static value, which an ordering may have computed: 4 bytes instead of the 8 of an `Option`.
 #[derive(Clone, Copy)]
-pub(super) struct Linear(pub(super) Score);
+pub struct Linear(pub Score);
 
 impl Linear {
-    pub(super) const UNKNOWN: Self = Self(Score(i32::MIN));
+    pub const UNKNOWN: Self = Self(Score(i32::MIN));
 
     #[inline(always)]
-    pub(super) fn get(self) -> Option<Score> {
+    pub fn get(self) -> Option<Score> {
         (self.0 != Self::UNKNOWN.0).then_some(self.0)
     }
 }
 
 /// A move with what the ordering found out about it.
 #[derive(Clone, Copy)]
-pub(super) struct Candidate {
-    pub(super) flips: u64,
+pub struct Candidate {
+    pub flips: u64,
     /// The opponent's legal moves after it.
-    pub(super) replies: u64,
-    pub(super) order: i32,
+    pub replies: u64,
+    pub order: i32,
     /// From the side to move after it.
-    pub(super) linear: Linear,
-    pub(super) square: Square,
+    pub linear: Linear,
+    pub square: Square,
 }
 
 impl Candidate {
     /// A legal move on `square`.
     #[inline(always)]
-    pub(super) fn new<K: Kernel>(position: Position, square: Square) -> Self {
+    pub fn new<K: Kernel>(position: Position, square: Square) -> Self {
         let flips = position.flips_by::<K>(square);
         let replies = position.play_unchecked(square, flips).legal_moves_by::<K>();
         Self { flips, replies, order: 0, linear: Linear::UNKNOWN, square }
@@ -45,7 +45,7 @@ impl Candidate {
 
     /// An order without the evaluation: few replies, then the kind of the square.
     #[inline(always)]
-    pub(super) const fn fast_order(&self) -> i32 {
+    pub const fn fast_order(&self) -> i32 {
         let bit = self.square.bit();
         let kind = if CORNERS & bit != 0 {
             CORNER_ORDER
@@ -59,7 +59,7 @@ impl Candidate {
 
     /// The position after the move, seen by the opponent.
     #[inline(always)]
-    pub(super) const fn play(&self, position: Position) -> Position {
+    pub const fn play(&self, position: Position) -> Position {
         position.play_unchecked(self.square, self.flips)
     }
 }
@@ -70,11 +70,11 @@ const FIRST: i32 = i32::MAX;
 const PUT_OFF: i32 = i32::MIN;
 
 /// The moves of a node, at most `ROOM`.
-pub(super) type Candidates<const ROOM: usize = CANDIDATES_MAX> = ArrayVec<Candidate, ROOM>;
+pub type Candidates<const ROOM: usize = CANDIDATES_MAX> = ArrayVec<Candidate, ROOM>;
 
 /// The moves in `moves`, not ordered yet.
 #[inline(always)]
-pub(super) fn unordered_candidates<K: Kernel>(position: Position, moves: u64) -> Candidates {
+pub fn unordered_candidates<K: Kernel>(position: Position, moves: u64) -> Candidates {
     let mut candidates = Candidates::new_const();
     for square in Squares(moves) {
         candidates.push(Candidate::new::<K>(position, square));
@@ -84,7 +84,7 @@ pub(super) fn unordered_candidates<K: Kernel>(position: Position, moves: u64) ->
 
 /// Puts the move on `square` before all others, if it is one of them; the number of moves whose place is now known.
 #[inline(always)]
-pub(super) fn put_first(candidates: &mut [Candidate], square: Option<Square>) -> usize {
+pub fn put_first(candidates: &mut [Candidate], square: Option<Square>) -> usize {
     let first = candidates.iter_mut().find(|candidate| Some(candidate.square) == square);
     first.map_or(0, |candidate| {
         candidate.order = FIRST;
@@ -94,7 +94,7 @@ pub(super) fn put_first(candidates: &mut [Candidate], square: Option<Square>) ->
 
 /// Moves the candidate of the highest order at or after `from` to `from` and returns it; ties go to the lower square.
 #[inline(always)]
-pub(super) fn pick(candidates: &mut [Candidate], from: usize) -> Candidate {
+pub fn pick(candidates: &mut [Candidate], from: usize) -> Candidate {
     // One number to compare, so that the choice needs no branch.
     let rank = |candidate: &Candidate| i64::from(candidate.order) << 6 | i64::from(63 - candidate.square.number());
     let (mut best, mut best_rank) = (from, rank(&candidates[from]));
@@ -107,7 +107,7 @@ pub(super) fn pick(candidates: &mut [Candidate], from: usize) -> Candidate {
 }
 
 /// As [`pick`], but moves that are busy come after all others.
-pub(super) fn pick_free(candidates: &mut [Candidate], from: usize, is_busy: impl Fn(&Candidate) -> bool) -> Candidate {
+pub fn pick_free(candidates: &mut [Candidate], from: usize, is_busy: impl Fn(&Candidate) -> bool) -> Candidate {
     loop {
         let candidate = pick(candidates, from);
         if candidate.order == PUT_OFF {
@@ -123,9 +123,9 @@ pub(super) fn pick_free(candidates: &mut [Candidate], from: usize, is_busy: impl
 }
 
 /// The corner squares.
-pub(super) const CORNERS: u64 = 0x8100_0000_0000_0081;
+pub const CORNERS: u64 = 0x8100_0000_0000_0081;
 /// The squares next to them.
-pub(super) const NEXT_TO_CORNERS: u64 = 0x42C3_0000_0000_C342;
+pub const NEXT_TO_CORNERS: u64 = 0x42C3_0000_0000_C342;
 
 /// What a corner, and a square next to one, are worth to [`Candidate::fast_order`] in replies; node counts change by 1 % if
 /// they are halved or doubled.
@@ -134,13 +134,13 @@ const NEXT_TO_CORNER_ORDER: i32 = -2;
 
 /// The number of moves in a set, a corner counted twice.
 #[inline(always)]
-pub(super) const fn weighted_mobility(moves: u64) -> i32 {
+pub const fn weighted_mobility(moves: u64) -> i32 {
     (moves.count_ones() + (moves & CORNERS).count_ones()) as i32
 }
 
 /// Empty squares next to a disc of the opponent: where the side to move may get moves.
 #[inline(always)]
-pub(super) const fn potential_moves(position: Position) -> u64 {
+pub const fn potential_moves(position: Position) -> u64 {
     const INNER_COLUMNS: u64 = 0x7E7E_7E7E_7E7E_7E7E;
     let discs = position.opponent();
     let inner = discs & INNER_COLUMNS;

@@ -13,7 +13,7 @@ const NOT_DIVIDED: usize = usize::MAX;
 
 impl SearchRun<'_> {
     /// Marks a node; `null_alpha` is `None` in an open window.
-    pub(super) fn enter(&mut self, key: PositionKey, depth: Depth, null_alpha: Option<Score>) {
+    pub fn enter(&mut self, key: PositionKey, depth: Depth, null_alpha: Option<Score>) {
         if let Some(member) = &self.member {
             member.mark(key, depth);
         }
@@ -26,7 +26,7 @@ impl SearchRun<'_> {
     }
 
     /// Ends what [`SearchRun::enter`] began; the value of the node if another member has settled it.
-    pub(super) fn leave(&mut self) -> Option<Score> {
+    pub fn leave(&mut self) -> Option<Score> {
         let node = self.open_nodes.pop()?;
         if let Some(member) = &self.member {
             member.unmark(node.key, node.depth);
@@ -39,7 +39,7 @@ impl SearchRun<'_> {
     /// The first move of a node, from 0, that is put off if another member works on it. It is not the first one where that is
     /// expected to cut, or to give the others their window; at the lowest level two members would do the same work there.
     #[inline(always)]
-    pub(super) fn divided_from(&self, depth: Depth, marked_min: Depth) -> usize {
+    pub fn divided_from(&self, depth: Depth, marked_min: Depth) -> usize {
         if depth <= marked_min {
             return NOT_DIVIDED;
         }
@@ -51,17 +51,17 @@ impl SearchRun<'_> {
     }
 
     /// Whether another member works on a node.
-    pub(super) fn is_busy(&self, key: PositionKey, depth: Depth) -> bool {
+    pub fn is_busy(&self, key: PositionKey, depth: Depth) -> bool {
         self.member.as_ref().is_some_and(|member| member.is_marked(key, depth))
     }
 
     /// Looks at what the team has done at the next node.
-    pub(super) fn check_soon(&mut self) {
+    pub fn check_soon(&mut self) {
         self.next_check = self.next_check.min(self.nodes);
     }
 
     /// Stops at the node nearest to the root that another member has settled, or altogether if that is the root.
-    pub(super) fn check_team(&mut self) {
+    pub fn check_team(&mut self) {
         let Some(member) = &self.member else { return };
         if member.is_step_over() {
             self.stopped = true;
@@ -76,7 +76,7 @@ impl SearchRun<'_> {
     }
 
     /// A root search: of this member, or of the one of its team that was faster. `None` if it was stopped.
-    pub(super) fn root_step(&mut self, search: impl FnOnce(&mut Self) -> Option<Iteration>) -> Option<Iteration> {
+    pub fn root_step(&mut self, search: impl FnOnce(&mut Self) -> Option<Iteration>) -> Option<Iteration> {
         let Some(member) = &self.member else { return search(self) };
         if self.stopped {
             // The steps of others after the one that was stopped are not those of this member's search.

@@ -2,9 +2,9 @@
 
 mod cuts;
 mod last;
-pub(super) mod local;
-pub(super) mod node;
-pub(super) mod order;
+pub mod local;
+pub mod node;
+pub mod order;
 
 use super::candidates::{Candidate, Candidates, pick, pick_free, put_first, unordered_candidates};
 use super::midgame;
@@ -34,7 +34,7 @@ kernel_entry! {
 
 /// The value of the root within a window, without the answers of the table; `None` if it was stopped.
 #[inline(always)]
-pub(super) fn root_window<K: Kernel>(
+pub fn root_window<K: Kernel>(
     run: &mut SearchRun<'_>,
     node: &EndNode,
     window: OpenWindow<Discs>,

@@ -19,20 +19,20 @@ const MARKS: usize = 1 << 12;
 const DEPTH_MIX: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// The state that all members read and write.
-pub(super) struct Board {
+pub struct Board {
     marks: Box<[AtomicU64]>,
     found_count: AtomicUsize,
     found: Mutex<Vec<Iteration>>, // [step]
 }
 
 impl Board {
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         let marks = std::iter::repeat_with(AtomicU64::default).take(MARKS).collect();
         Self { marks, found_count: AtomicUsize::new(0), found: Mutex::new(Vec::new()) }
     }
 
     /// Forgets the last search.
-    pub(super) fn wipe(&self) {
+    pub fn wipe(&self) {
         self.marks.iter().for_each(|mark| mark.store(0, Ordering::Relaxed));
         self.found.lock().unwrap_or_else(PoisonError::into_inner).clear();
         self.found_count.store(0, Ordering::Relaxed);
@@ -45,19 +45,19 @@ impl Board {
 }
 
 /// What one member knows of its team.
-pub(super) struct Membership {
-    pub(super) board: Arc<Board>,
+pub struct Membership {
+    pub board: Arc<Board>,
     /// The root searches of this search that are over.
-    pub(super) step: usize,
+    pub step: usize,
 }
 
 impl Membership {
-    pub(super) fn mark(&self, key: PositionKey, depth: Depth) {
+    pub fn mark(&self, key: PositionKey, depth: Depth) {
         let (place, mark) = self.board.place(key, depth);
         place.store(mark, Ordering::Relaxed);
     }
 
-    pub(super) fn unmark(&self, key: PositionKey, depth: Depth) {
+    pub fn unmark(&self, key: PositionKey, depth: Depth) {
         let (place, mark) = self.board.place(key, depth);
         if place.load(Ordering::Relaxed) == mark {
             place.store(0, Ordering::Relaxed);
@@ -65,18 +65,18 @@ impl Membership {
     }
 
     /// Whether a member works on a node.
-    pub(super) fn is_marked(&self, key: PositionKey, depth: Depth) -> bool {
+    pub fn is_marked(&self, key: PositionKey, depth: Depth) -> bool {
         let (place, mark) = self.board.place(key, depth);
         place.load(Ordering::Relaxed) == mark
     }
 
     /// Whether a member has finished the root search that this one is at.
-    pub(super) fn is_step_over(&self) -> bool {
+    pub fn is_step_over(&self) -> bool {
         self.step < self.board.found_count.load(Ordering::Acquire)
     }
 
     /// Ends the root search with the result of the member that was first, this one if it `found` one; `None` if there is none.
-    pub(super) fn end_step(&mut self, found: Option<Iteration>) -> Option<Iteration> {
+    pub fn end_step(&mut self, found: Option<Iteration>) -> Option<Iteration> {
         let mut all = self.board.found.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() == self.step {
             all.push(found?);
@@ -89,24 +89,24 @@ impl Membership {
 
 /// The least depths of marked nodes in the two kinds of searches.
 #[derive(Clone, Copy)]
-pub(super) struct Marked {
-    pub(super) by_depth: Depth,
-    pub(super) to_end: Depth,
+pub struct Marked {
+    pub by_depth: Depth,
+    pub to_end: Depth,
 }
 
 impl Marked {
     /// One searcher alone.
-    pub(super) const NONE: Self = Self { by_depth: Depth(u8::MAX), to_end: Depth(u8::MAX) };
-    pub(super) const OF_TEAM: Self = Self { by_depth: MARKED_DEPTH_MIN, to_end: MARKED_EMPTIES_MIN };
+    pub const NONE: Self = Self { by_depth: Depth(u8::MAX), to_end: Depth(u8::MAX) };
+    pub const OF_TEAM: Self = Self { by_depth: MARKED_DEPTH_MIN, to_end: MARKED_EMPTIES_MIN };
 }
 
 /// A marked node on the way to the current one.
 #[derive(Clone, Copy)]
-pub(super) struct OpenNode {
-    pub(super) key: PositionKey,
-    pub(super) depth: Depth,
+pub struct OpenNode {
+    pub key: PositionKey,
+    pub depth: Depth,
     /// `None` in an open window.
-    pub(super) null_alpha: Option<Score>,
+    pub null_alpha: Option<Score>,
     /// Whether one good move is expected to be enough; otherwise all moves are expected to fail.
-    pub(super) expects_cut: bool,
+    pub expects_cut: bool,
 }

@@ -32,10 +32,10 @@ const PROBE_DEPTH_MIN: Depth = Depth(3);
 
 kernel_entry! {
     /// The fail-soft value of a node with a legal move.
-    pub(super) fn search<W: Window<Unit = Score>, P: Policy>(run: &mut SearchRun<'_>, node: &Node, window: W, depth: Depth) -> Score = search_body;
+    pub fn search<W: Window<Unit = Score>, P: Policy>(run: &mut SearchRun<'_>, node: &Node, window: W, depth: Depth) -> Score = search_body;
 
     /// The value of a node whose side to move has no move.
-    pub(super) fn passed<P: Policy>(run: &mut SearchRun<'_>, node: &Node, window: OpenWindow, depth: Depth) -> Score = passed_body;
+    pub fn passed<P: Policy>(run: &mut SearchRun<'_>, node: &Node, window: OpenWindow, depth: Depth) -> Score = passed_body;
 }
 
 #[inline(always)]
@@ -128,7 +128,7 @@ fn searched<K: Kernel, W: Window<Unit = Score>, P: Policy>(
 /// The first move gets the whole window; the others must first beat it in a null window. They are ordered only when the move
 /// from the table, `first`, has not cut.
 #[inline(always)]
-pub(super) fn best_child<K: Kernel, W: Window<Unit = Score>, P: Policy>(
+pub fn best_child<K: Kernel, W: Window<Unit = Score>, P: Policy>(
     run: &mut SearchRun<'_>,
     node: &Node,
     candidates: &mut [Candidate],
@@ -252,19 +252,14 @@ fn reply<K: Kernel, W: Window<Unit = Score>, P: Policy>(
 
 /// What a move is worth to the mover by a full-window search of `depth` plies after it.
 #[inline(always)]
-pub(super) fn value_after<K: Kernel>(
-    run: &mut SearchRun<'_>,
-    node: &Node,
-    candidate: &Candidate,
-    depth: Depth,
-) -> Score {
+pub fn value_after<K: Kernel>(run: &mut SearchRun<'_>, node: &Node, candidate: &Candidate, depth: Depth) -> Score {
     play::<K>(run, node, candidate);
     -child::<K, OpenWindow, Plain>(run, node, candidate, OpenWindow::full(), depth)
 }
 
 /// Brings the accumulator of the next ply up to date.
 #[inline(always)]
-pub(super) fn play<K: Kernel>(run: &mut SearchRun<'_>, node: &Node, candidate: &Candidate) {
+pub fn play<K: Kernel>(run: &mut SearchRun<'_>, node: &Node, candidate: &Candidate) {
     let (before, after) = run.accumulators.split_at_mut(node.ply + 1);
     run.incremental.play::<K>(&before[node.ply], candidate.square, candidate.flips, &mut after[0]);
 }
@@ -330,7 +325,7 @@ fn frontier<K: Kernel, W: Window<Unit = Score>, P: Policy>(run: &mut SearchRun<'
 }
 
 #[inline(always)]
-pub(super) fn static_value<K: Kernel>(run: &SearchRun<'_>, node: &Node) -> Score {
+pub fn static_value<K: Kernel>(run: &SearchRun<'_>, node: &Node) -> Score {
     StaticValue::new::<K>(run, node).exactly::<K>(run, node)
 }
 
@@ -379,7 +374,7 @@ impl StaticValue {
 /// Orders moves by the linear part of their static values, less the opponent's mobility; in null windows near the leaves without the evaluation.
 /// Returns true as soon as the static value after a move predicts a cut of a null window.
 #[inline(always)]
-pub(super) fn order<K: Kernel, W: Window<Unit = Score>>(
+pub fn order<K: Kernel, W: Window<Unit = Score>>(
     run: &mut SearchRun<'_>,
     node: &Node,
     candidates: &mut [Candidate],
@@ -450,7 +445,7 @@ fn probe<K: Kernel, P: Policy>(
 ///
 /// A static probe costs next to nothing, and what it predicts decides which sides are worth a search.
 #[inline(always)]
-pub(super) fn probe_all<'m, K: Kernel, P: Policy>(
+pub fn probe_all<'m, K: Kernel, P: Policy>(
     run: &mut SearchRun<'_>,
     node: &Node,
     window: impl Window<Unit = Score>,

@@ -4,21 +4,21 @@ use super::candidates::{Candidate, Linear};
 use crate::engine::board::position::Position;
 
 /// Plies of the longest line: 60 moves, each followed by at most one pass, and the root.
-pub(super) const PLIES: usize = 128;
+pub const PLIES: usize = 128;
 
 /// A position with its legal moves and the ply of its accumulator.
 #[derive(Clone, Copy)]
-pub(super) struct Node {
-    pub(super) position: Position,
-    pub(super) moves: u64,
-    pub(super) ply: usize,
-    pub(super) linear: Linear,
+pub struct Node {
+    pub position: Position,
+    pub moves: u64,
+    pub ply: usize,
+    pub linear: Linear,
 }
 
 impl Node {
     /// The node that a move leads to.
     #[inline(always)]
-    pub(super) const fn after(&self, candidate: &Candidate) -> Self {
+    pub const fn after(&self, candidate: &Candidate) -> Self {
         Self {
             position: candidate.play(self.position),
             moves: candidate.replies,

@@ -37,14 +37,14 @@ const SIDE_CHANGES_MAX: u32 = 8;
 
 kernel_entry! {
     /// The value of any position at exactly `depth`, searched with a full window; `None` if it was stopped.
-    pub(super) fn value_at_depth<P: Policy>(run: &mut SearchRun<'_>, position: Position, depth: Depth) -> Option<Score> = value_at_depth_body;
+    pub fn value_at_depth<P: Policy>(run: &mut SearchRun<'_>, position: Position, depth: Depth) -> Option<Score> = value_at_depth_body;
 
     /// Depths 1, 2, … `depth` of a position with a legal move; the last iteration finished before a stop or `nodes_max`.
     /// The first is never stopped.
-    pub(super) fn iterate<P: Policy>(run: &mut SearchRun<'_>, position: Position, depth: Depth, nodes_max: Option<u64>) -> Iteration = iterate_body;
+    pub fn iterate<P: Policy>(run: &mut SearchRun<'_>, position: Position, depth: Depth, nodes_max: Option<u64>) -> Iteration = iterate_body;
 
     /// The legal moves of a position with the values by which a search of this depth, or an exact one, first orders them.
-    pub(super) fn root_orders(run: &mut SearchRun<'_>, position: Position, depth: Depth, is_exact: bool) -> Vec<(Square, i32)> = root_orders_body;
+    pub fn root_orders(run: &mut SearchRun<'_>, position: Position, depth: Depth, is_exact: bool) -> Vec<(Square, i32)> = root_orders_body;
 
     /// One depth with one window; `None` if it was stopped.
     fn root_search<P: Policy>(run: &mut SearchRun<'_>, node: &Node, window: OpenWindow, depth: Depth, first: Option<Square>) -> Option<Iteration> = root_search_body;
@@ -52,7 +52,7 @@ kernel_entry! {
     /// The exact value of a position with a legal move, within a window; `None` if it was stopped.
     ///
     /// The search begins with narrower windows near `guess`.
-    pub(super) fn solve(run: &mut SearchRun<'_>, position: Position, window: OpenWindow<Discs>, guess: Score) -> Option<Iteration> = solve_body;
+    pub fn solve(run: &mut SearchRun<'_>, position: Position, window: OpenWindow<Discs>, guess: Score) -> Option<Iteration> = solve_body;
 }
 
 #[inline(always)]

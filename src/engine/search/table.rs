@@ -9,17 +9,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How certain a bound is: 1 for the most selective cuts, [`Sureness::FULL`] for full width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Sureness(u8);
+pub struct Sureness(u8);
 
 /// Steps of sureness per sigma: the named levels differ, and 7 bits reach past 7 sigmas.
 const STEPS_IN_SIGMA: f64 = 16.0;
 
 impl Sureness {
-    pub(super) const FULL: Self = Self(127);
+    pub const FULL: Self = Self(127);
     /// What forward pruning leaves or an extension finds: it proves nothing to any other search.
-    pub(super) const PRUNED: Self = Self(0);
+    pub const PRUNED: Self = Self(0);
 
-    pub(super) fn new(level: MpcLevel) -> Self {
+    pub fn new(level: MpcLevel) -> Self {
         match level {
             MpcLevel::FullWidth => Self::FULL,
             level => Self((level.t() * STEPS_IN_SIGMA).clamp(1.0, 126.0) as u8),
@@ -29,12 +29,12 @@ impl Sureness {
 
 /// What the table knows about a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Known {
-    pub(super) lower: Score,
-    pub(super) upper: Score,
-    pub(super) depth: Depth,
-    pub(super) sureness: Sureness,
-    pub(super) best: Option<Square>,
+pub struct Known {
+    pub lower: Score,
+    pub upper: Score,
+    pub depth: Depth,
+    pub sureness: Sureness,
+    pub best: Option<Square>,
 }
 
 /// Bounds, depth, sureness, best move and generation in 64 bits.
@@ -140,14 +140,14 @@ const _: () = assert!(size_of::<Bucket>() == 64);
 
 /// The hash of a position; equal hashes of different positions are not expected to occur (64 bits).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct PositionKey(pub(super) u64);
+pub struct PositionKey(pub u64);
 
 /// Odd constants without a pattern: the fractions of the square roots of 2, 3 and 5.
 const MIX: [u64; 3] = [0x6A09_E667_F3BC_C909, 0xBB67_AE85_84CA_A73B, 0x3C6E_F372_FE94_F82B];
 
 impl PositionKey {
     #[inline(always)]
-    pub(super) fn new(position: Position) -> Self {
+    pub fn new(position: Position) -> Self {
         let first = fold(position.player() ^ MIX[0], position.opponent() ^ MIX[1]);
         Self(fold(first ^ position.player(), MIX[2]))
     }
@@ -163,7 +163,7 @@ fn fold(left: u64, right: u64) -> u64 {
 /// A table of a fixed size; replacement keeps the costlier results of the current generation.
 ///
 /// Threads may share it: each access is a relaxed atomic one, which on common processors costs what a plain one does.
-pub(super) struct TranspositionTable {
+pub struct TranspositionTable {
     buckets: Box<[Bucket]>,
     mask: usize,
     generation: AtomicU64,
@@ -176,7 +176,7 @@ const BITS_MAX: u8 = 32;
 
 impl TranspositionTable {
     /// Room for 2^`bits` entries of 16 bytes, with `bits` clamped to 4 to 32.
-    pub(super) fn new(bits: u8) -> Self {
+    pub fn new(bits: u8) -> Self {
         let count = (1_usize << bits.clamp(BITS_MIN, BITS_MAX)) / WAYS;
         // SAFETY: a bucket is atomic integers, for which zero is valid.
         let buckets = unsafe { Box::<[Bucket]>::new_zeroed_slice(count).assume_init() };
@@ -184,12 +184,12 @@ impl TranspositionTable {
     }
 
     /// The size, in bits of the number of entries.
-    pub(super) const fn bits(&self) -> u8 {
+    pub const fn bits(&self) -> u8 {
         (self.buckets.len() * WAYS).trailing_zeros() as u8
     }
 
     /// Forgets everything, as a new table would; not for use during a search.
-    pub(super) fn clear(&self) {
+    pub fn clear(&self) {
         let mut generation = self.generation() + 1;
         if GENERATION_MAX < generation {
             let entries = self.buckets.iter().flat_map(|bucket| &bucket.0);
@@ -210,7 +210,7 @@ impl TranspositionTable {
     }
 
     #[inline(always)]
-    pub(super) fn get(&self, key: PositionKey) -> Option<Known> {
+    pub fn get(&self, key: PositionKey) -> Option<Known> {
         let generation = self.generation();
         let found = |entry: &TableEntry| entry.get(key).filter(|packed| packed.generation() == generation);
         self.buckets[self.index(key)].0.iter().find_map(found).map(Packed::unpack)
@@ -220,7 +220,7 @@ impl TranspositionTable {
     ///
     /// A cheaper result does not replace a costlier one of the same position; results of equal cost are joined.
     #[inline(always)]
-    pub(super) fn put(&self, key: PositionKey, known: &Known) {
+    pub fn put(&self, key: PositionKey, known: &Known) {
         let generation = self.generation();
         let bucket = &self.buckets[self.index(key)];
         let mut packed = Packed::new(known, generation);
@@ -254,7 +254,7 @@ impl TranspositionTable {
 
     /// Asks the processor to load what `get` and `put` will touch.
     #[inline(always)]
-    pub(super) fn prefetch(&self, key: PositionKey) {
+    pub fn prefetch(&self, key: PositionKey) {
         #[cfg(target_arch = "x86_64")]
         {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

@@ -30,7 +30,7 @@ const fn preview_level(empties: u8) -> MpcLevel {
 
 impl SearchRun<'_> {
     /// Solves a position, each search with the window and the moves that a cheaper one found.
-    pub(super) fn exact_result(&mut self, position: Position, nodes_max: Option<u64>) -> SearchResult {
+    pub fn exact_result(&mut self, position: Position, nodes_max: Option<u64>) -> SearchResult {
         let empties = position.empties();
         self.set_level(preview_level(empties));
         let preview = self.preview(position, nodes_max);
@@ -45,7 +45,7 @@ impl SearchRun<'_> {
     }
 
     /// Final scores with selective cuts, which make them uncertain.
-    pub(super) fn selective_result(&mut self, position: Position, nodes_max: Option<u64>) -> SearchResult {
+    pub fn selective_result(&mut self, position: Position, nodes_max: Option<u64>) -> SearchResult {
         let preview = self.preview(position, nodes_max);
         let found = with_kernel!(self.kernel, solve(self, position, OpenWindow::full(), preview.value));
         self.result(position, found.unwrap_or(preview))
@@ -58,7 +58,7 @@ impl SearchRun<'_> {
     }
 
     /// Gives the result of a search by depth the sign that a proof of who wins finds.
-    pub(super) fn proven_result(&mut self, position: Position, by_depth: SearchResult) -> SearchResult {
+    pub fn proven_result(&mut self, position: Position, by_depth: SearchResult) -> SearchResult {
         self.set_level(MpcLevel::FullWidth);
         let draw = OpenWindow::new(Alpha(Discs(-1)), Beta(Discs(1)));
         let Some(proof) = with_kernel!(self.kernel, solve(self, position, draw, by_depth.score)) else {
@@ -75,7 +75,7 @@ impl SearchRun<'_> {
     }
 
     /// The result of a finished iteration, the last one if the search was stopped, with the line that the table holds.
-    pub(super) fn result(&self, position: Position, iteration: Iteration) -> SearchResult {
+    pub fn result(&self, position: Position, iteration: Iteration) -> SearchResult {
         let Iteration { value: score, best, depth } = iteration;
         let mut line = vec![best];
         let mut current = position.play(best);

@@ -8,7 +8,7 @@ use crate::pipeline::{Context, StageError};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The fits of every pair of depths, by range.
-pub(super) type Fits = BTreeMap<Pair, Vec<DepthFit>>;
+pub type Fits = BTreeMap<Pair, Vec<DepthFit>>;
 
 /// With fewer nodes met in a range, the source's shallow depth is taken.
 const MET_MIN: usize = 100;
@@ -17,7 +17,7 @@ const MET_MIN: usize = 100;
 const GAIN_PARTS: u64 = 50;
 
 /// The source's shallow depth for a deep one, if it has one.
-pub(super) fn source_shallow(deep: u8) -> Option<u8> {
+pub fn source_shallow(deep: u8) -> Option<u8> {
     deep.checked_sub(SHALLOW_FIRST).and_then(|index| SHALLOW_DEPTHS.get(usize::from(index))).copied()
 }
 
@@ -27,7 +27,7 @@ pub(super) fn source_shallow(deep: u8) -> Option<u8> {
 ///
 /// One at most, because every probe is another chance to err: on 300 midgame positions two at 87 % took 13,458 nodes for an error
 /// of 3.80 discs, and one at 80 % took 11,890 for 3.79.
-pub(super) fn choose(
+pub fn choose(
     samples: &[Sample],
     fits: &Fits,
     by_depth: &[u64],

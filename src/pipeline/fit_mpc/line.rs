@@ -18,7 +18,7 @@ const SHALLOW_MAX: Score = Score(40 * Score::DISC.0);
 
 impl Pair {
     /// Its scores in a sample, if it has both.
-    pub(super) fn of(self, sample: &Sample) -> Option<ScorePair> {
+    pub fn of(self, sample: &Sample) -> Option<ScorePair> {
         let deep = match self.deep {
             Deep::Depth(depth) => sample.depths.get(usize::from(depth)),
             Deep::End => sample.end.as_ref(),
@@ -41,7 +41,7 @@ fn sum<S: Default>(samples: &[&Sample], pair: Pair, range: [u8; 2], add: impl Fn
 }
 
 /// The fits of a pair in each of its ranges.
-pub(super) fn fit_pair(samples: &[&Sample], pair: Pair) -> Vec<DepthFit> {
+pub fn fit_pair(samples: &[&Sample], pair: Pair) -> Vec<DepthFit> {
     let ranges = pair.deep.ranges();
     let add = |sums: &mut PointSums, scores: ScorePair| sums.add(scores.shallow.0, scores.deep.0);
     let sums: Vec<PointSums> = ranges.iter().map(|&range| sum(samples, pair, range, add)).collect();
@@ -105,7 +105,7 @@ impl DepthFit {
 }
 
 /// The table that searches use; scores that no search gave may lead to one that none can use.
-pub(super) fn table_of(depths: &[DepthFit]) -> Result<MpcTable, StageError> {
+pub fn table_of(depths: &[DepthFit]) -> Result<MpcTable, StageError> {
     let table = MpcTable::new(depths.iter().flat_map(DepthFit::entries).collect());
     table.map_err(|error| StageError::NoRows(format!("the samples make no MPC table: {error}")))
 }

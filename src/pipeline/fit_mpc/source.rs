@@ -13,7 +13,7 @@ use crate::statistics::point_sums::PointSums;
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 
 /// The statistics, and the samples with the scores they come from.
-pub(super) fn fit(task: &FitMpcTask, context: Context<'_>) -> Result<(Vec<DepthFit>, Vec<Sample>), StageError> {
+pub fn fit(task: &FitMpcTask, context: Context<'_>) -> Result<(Vec<DepthFit>, Vec<Sample>), StageError> {
     let sampler = || Sampler::new(task, context.stop);
     let positions = |sampler: &mut Sampler<'_>, game| {
         context.check()?;

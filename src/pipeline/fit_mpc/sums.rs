@@ -5,20 +5,20 @@ use crate::statistics::point_sums::PointSums;
 
 /// A deep and a shallow score of one position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ScorePair {
-    pub(super) deep: Score,
-    pub(super) shallow: Score,
+pub struct ScorePair {
+    pub deep: Score,
+    pub shallow: Score,
 }
 
 /// The line of least squares, deep ≈ slope · shallow + offset, and how well it does.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct FittedLine {
-    pub(super) slope: f64,
-    pub(super) offset: Score,
+pub struct FittedLine {
+    pub slope: f64,
+    pub offset: Score,
     /// The standard deviation of the rest, in millidiscs.
-    pub(super) rest: f64,
+    pub rest: f64,
     /// The share of the variance of deep scores that the line explains.
-    pub(super) r_squared: f64,
+    pub r_squared: f64,
 }
 
 /// Slopes have four digits, so that tables are readable; a slope beyond these is that of no two searches.
@@ -26,7 +26,7 @@ const SLOPE_DIGITS: f64 = 10_000.0;
 const SLOPES: [f64; 2] = [0.1, 10.0];
 
 /// A number rounded to parts of one, which are counted.
-pub(super) fn rounded(number: f64, parts: f64) -> f64 {
+pub fn rounded(number: f64, parts: f64) -> f64 {
     (number * parts).round() / parts
 }
 
@@ -45,12 +45,12 @@ fn mean_spreads(sums: &PointSums) -> [f64; 3] {
 
 impl FittedLine {
     /// The line through points of a shallow and a deep score; slope 1 if they have no spread.
-    pub(super) fn of(sums: &PointSums) -> Self {
+    pub fn of(sums: &PointSums) -> Self {
         Self::with_slope(sums, rounded(slope(sums).unwrap_or(1.0), SLOPE_DIGITS))
     }
 
     /// The line of a given slope.
-    pub(super) fn with_slope(sums: &PointSums, slope: f64) -> Self {
+    pub fn with_slope(sums: &PointSums, slope: f64) -> Self {
         let slope = slope.clamp(SLOPES[0], SLOPES[1]);
         let [spread, deep_spread, together] = mean_spreads(sums);
         let variance = (deep_spread - 2.0 * slope * together + slope * slope * spread).max(0.0);
@@ -69,11 +69,11 @@ const DEVIATION_OF_MEAN: f64 = 1.253_314_137_315_500_1;
 
 /// A deviation that grows with |shallow|.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Deviation {
+pub struct Deviation {
     /// Where shallow is 0.
-    pub(super) sigma: Score,
+    pub sigma: Score,
     /// Millidiscs for each millidisc of |shallow|.
-    pub(super) growth: f64,
+    pub growth: f64,
 }
 
 /// The deviation where shallow is 0 is at least this share of the mean one, so that no margin vanishes.
@@ -83,7 +83,7 @@ const GROWTH_MAX: f64 = 0.5;
 
 impl Deviation {
     /// That of a line through points of |shallow| and |rest|.
-    pub(super) fn of(sums: &PointSums) -> Self {
+    pub fn of(sums: &PointSums) -> Self {
         let (x, count) = (sums.x as f64, sums.count.max(1) as f64);
         let mean = sums.y as f64 / count;
         let mut growth = slope(sums).unwrap_or(0.0).min(GROWTH_MAX);
@@ -97,7 +97,7 @@ impl Deviation {
         }
     }
 
-    pub(super) fn at(&self, shallow: Score) -> f64 {
+    pub fn at(&self, shallow: Score) -> f64 {
         (f64::from(self.sigma.0) + self.growth * f64::from(shallow.abs().0)).max(1.0)
     }
 }
@@ -109,9 +109,9 @@ const BINS: usize = BINS_IN_DEVIATION as usize * DEVIATIONS;
 
 /// How many samples lie how many deviations from the line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Tails {
+pub struct Tails {
     bins: Vec<u64>, // the last one holds the rest
-    pub(super) count: u64,
+    pub count: u64,
 }
 
 impl Default for Tails {
@@ -122,19 +122,19 @@ impl Default for Tails {
 
 impl Tails {
     /// Adds a sample at this distance from the line, in deviations.
-    pub(super) fn add(&mut self, deviations: f64) {
+    pub fn add(&mut self, deviations: f64) {
         let bin = (deviations * BINS_IN_DEVIATION) as usize;
         self.bins[bin.min(BINS - 1)] += 1;
         self.count += 1;
     }
 
-    pub(super) fn merge(&mut self, other: &Self) {
+    pub fn merge(&mut self, other: &Self) {
         self.count += other.count;
         self.bins.iter_mut().zip(&other.bins).for_each(|(bin, other)| *bin += other);
     }
 
     /// The deviations within which `percent` of the samples lie, evenly spread within a bin.
-    pub(super) fn quantile(&self, percent: u8) -> f64 {
+    pub fn quantile(&self, percent: u8) -> f64 {
         let wanted = self.count as f64 * f64::from(percent) / 100.0;
         let mut below = 0.0;
         for (index, &count) in self.bins.iter().enumerate() {
@@ -148,13 +148,13 @@ impl Tails {
     }
 
     /// The share of samples farther than this from the line, in deviations.
-    pub(super) fn beyond(&self, deviations: usize) -> f64 {
+    pub fn beyond(&self, deviations: usize) -> f64 {
         let beyond: u64 = self.bins[deviations * BINS_IN_DEVIATION as usize..].iter().sum();
         beyond as f64 / self.count.max(1) as f64
     }
 
     /// The samples that a level leaves outside.
-    pub(super) fn outside(&self, percent: u8) -> u64 {
+    pub fn outside(&self, percent: u8) -> u64 {
         self.count * u64::from(100 - percent) / 100
     }
 }

@@ -10,11 +10,11 @@ use rayon::prelude::{IntoParallelIterator, ParallelIterator, ParallelSliceMut};
 const EMPTIES_AT_START: u8 = 60;
 
 /// The datasets by content, each once; their order when named means nothing.
-pub(super) struct Avoided(Vec<Dataset>);
+pub struct Avoided(Vec<Dataset>);
 
 impl Avoided {
     /// Opens the datasets; their positions are read when they are needed.
-    pub(super) fn open(datasets: &[RequestDataset]) -> Result<Self, ArtifactError> {
+    pub fn open(datasets: &[RequestDataset]) -> Result<Self, ArtifactError> {
         let mut datasets =
             datasets.iter().map(|dataset| Dataset::open(&dataset.folder)).collect::<Result<Vec<_>, _>>()?;
         datasets.sort_by_key(|dataset| dataset.manifest().content);
@@ -23,12 +23,12 @@ impl Avoided {
     }
 
     /// Their contents, ascending.
-    pub(super) fn contents(&self) -> Vec<ContentHash> {
+    pub fn contents(&self) -> Vec<ContentHash> {
         self.0.iter().map(|dataset| dataset.manifest().content).collect()
     }
 
     /// Their positions after this many moves, canonical and ascending.
-    pub(super) fn positions(&self, moves: u8, context: Context<'_>) -> Result<Vec<Position>, StageError> {
+    pub fn positions(&self, moves: u8, context: Context<'_>) -> Result<Vec<Position>, StageError> {
         let parts: Vec<(&Dataset, usize)> =
             self.0.iter().flat_map(|dataset| (0..dataset.part_count()).map(move |part| (dataset, part))).collect();
         let read = |(dataset, part): (&Dataset, usize)| {

@@ -16,28 +16,28 @@ use std::sync::{Mutex, PoisonError};
 
 /// The games of a batch.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(in crate::pipeline) struct BatchRows {
-    pub(super) rows: Vec<GateGameRow>,
+pub struct BatchRows {
+    pub rows: Vec<GateGameRow>,
     /// What became of all openings drawn up to its last pair.
-    pub(super) openings: OpeningCounts,
+    pub openings: OpeningCounts,
 }
 
 /// What became of a contest.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Outcome {
+pub struct Outcome {
     /// Batches up to the last look.
-    pub(super) batches: usize,
+    pub batches: usize,
     /// Their games.
-    pub(super) all: BatchRows,
+    pub all: BatchRows,
     /// Games played by this call, those of batches that were not needed included.
-    pub(super) games_played: u64,
+    pub games_played: u64,
 }
 
 /// Plays the batches that are not `found`, in order and until the decider has decided.
 ///
 /// Pairs finish out of order, and threads that would wait play pairs of the batches after; but batches reach the sink
 /// and the decider in order, and nothing after the last look leaves a trace.
-pub(super) fn contest(
+pub fn contest(
     task: &GateTask,
     avoided: &Avoided,
     ranges: &[PartRange],
@@ -78,7 +78,7 @@ pub(super) fn contest(
 
 /// Plays batches on all threads until the sink wants no more: the number of games. If all of them will be needed, their openings
 /// are found before the first game.
-pub(super) fn play_batches(
+pub fn play_batches(
     task: &GateTask,
     avoided: &Avoided,
     ranges: &[PartRange],

@@ -15,16 +15,16 @@ const UNBALANCED_MAX: u32 = 10_000;
 
 /// An opening of a pair.
 #[derive(Clone, Debug)]
-pub(super) struct Opening {
+pub struct Opening {
     /// Its moves.
-    pub(super) moves: Vec<Square>,
+    pub moves: Vec<Square>,
     /// What became of all openings drawn up to this one.
-    pub(super) counts: OpeningCounts,
+    pub counts: OpeningCounts,
 }
 
 /// The openings of a match in order, as far as they are found; each depends on those before it alone, so that a longer
 /// match begins with the same ones.
-pub(super) struct Openings<'a> {
+pub struct Openings<'a> {
     task: &'a GateTask,
     /// Canonical and ascending.
     avoided: &'a [Position],
@@ -34,11 +34,11 @@ pub(super) struct Openings<'a> {
     tries: u32,
     unbalanced_in_a_row: u32,
     /// By pair.
-    pub(super) found: Vec<Opening>,
+    pub found: Vec<Opening>,
 }
 
 impl<'a> Openings<'a> {
-    pub(super) fn new(task: &'a GateTask, avoided: &'a [Position]) -> Self {
+    pub fn new(task: &'a GateTask, avoided: &'a [Position]) -> Self {
         Self {
             task,
             avoided,
@@ -51,7 +51,7 @@ impl<'a> Openings<'a> {
     }
 
     /// Draws until this many are found: `false` if there are fewer, or the run is to stop.
-    pub(super) fn find(
+    pub fn find(
         &mut self,
         count: usize,
         mut is_balanced: impl FnMut(Position) -> Result<bool, Stopped>,
@@ -88,7 +88,7 @@ impl<'a> Openings<'a> {
     }
 
     /// Why there are too few, with the remedy.
-    pub(super) fn shortage(&self) -> String {
+    pub fn shortage(&self) -> String {
         let OpeningCounts { in_training, unbalanced, .. } = self.counts;
         let different = self.seen.len();
         format!(

@@ -7,14 +7,14 @@ use crate::pipeline::selective::selective;
 use std::sync::atomic::AtomicBool;
 
 /// Both sides of a match, with what one thread needs to play them.
-pub(super) struct Players<'m> {
+pub struct Players<'m> {
     mode: GateMode,
     candidate: (Searcher<'m>, Limits),
     baseline: (Searcher<'m>, Limits),
 }
 
 impl<'m> Players<'m> {
-    pub(super) fn new(config: &GateConfig, candidate: &'m Model, baseline: &'m Model, stop: &'m AtomicBool) -> Self {
+    pub fn new(config: &GateConfig, candidate: &'m Model, baseline: &'m Model, stop: &'m AtomicBool) -> Self {
         let player = |model: &'m Model, nodes| {
             let limits = Limits {
                 exact_empties: config.exact_empties,
@@ -34,7 +34,7 @@ impl<'m> Players<'m> {
     }
 
     /// Whether the mode takes a position as an opening: a sequential test needs one that favors neither side too much.
-    pub(super) fn balanced(&mut self, position: Position) -> Result<bool, Stopped> {
+    pub fn balanced(&mut self, position: Position) -> Result<bool, Stopped> {
         if let GateMode::Games {} = self.mode {
             return Ok(true);
         }
@@ -46,7 +46,7 @@ impl<'m> Players<'m> {
     }
 
     /// Plays a game from its opening to the end, unless one of its searches is stopped: then there is no game.
-    pub(super) fn play(&mut self, id: u64, opening: &[Square]) -> Result<GateGameRow, Stopped> {
+    pub fn play(&mut self, id: u64, opening: &[Square]) -> Result<GateGameRow, Stopped> {
         let candidate_black = id.is_multiple_of(2);
         let mut game = Game::from_moves(opening.iter().copied()).expect("the opening was played by the rules");
         self.candidate.0.clear();

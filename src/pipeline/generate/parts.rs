@@ -15,7 +15,7 @@ use crate::pipeline::{Context, StageError};
 use arrow::array::RecordBatch;
 
 /// The parts of a task.
-pub(super) fn selfplay_parts(task: &GenerateTask) -> Parts<'_, &GenerateTask> {
+pub fn selfplay_parts(task: &GenerateTask) -> Parts<'_, &GenerateTask> {
     let (items, part_items) = (task.config.games, task.config.part_games);
     Parts { kind: task, recipe: recipe(task), folder: &task.output, items, part_items }
 }

@@ -11,16 +11,16 @@ use std::sync::atomic::AtomicBool;
 
 /// A game with its rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::pipeline) struct SelfplayGame {
-    pub(super) game: GameRow,
-    pub(super) positions: Vec<PositionRow>,
+pub struct SelfplayGame {
+    pub game: GameRow,
+    pub positions: Vec<PositionRow>,
     /// Positions that the searches visited; unknown of a game that was read.
-    pub(super) nodes: u64,
+    pub nodes: u64,
 }
 
 impl SelfplayGame {
     /// The games of a part as its rows have them.
-    pub(super) fn of_rows(games: Vec<GameRow>, positions: &[PositionRow]) -> Vec<Self> {
+    pub fn of_rows(games: Vec<GameRow>, positions: &[PositionRow]) -> Vec<Self> {
         let mut rest = positions;
         let with_positions = |game: GameRow| {
             let (positions, others) = rest.split_at(usize::from(game.positions).min(rest.len()));
@@ -32,7 +32,7 @@ impl SelfplayGame {
 }
 
 /// Plays games, one after another, with one search table.
-pub(super) struct SelfplayPlayer<'a> {
+pub struct SelfplayPlayer<'a> {
     config: &'a Checked<GenerateConfig>,
     openings: &'a Openings<'a>,
     seed: u64,
@@ -44,7 +44,7 @@ pub(super) struct SelfplayPlayer<'a> {
 }
 
 impl<'a> SelfplayPlayer<'a> {
-    pub(super) fn new(
+    pub fn new(
         config: &'a Checked<GenerateConfig>,
         openings: &'a Openings<'a>,
         seed: u64,
@@ -57,7 +57,7 @@ impl<'a> SelfplayPlayer<'a> {
     }
 
     /// Plays a game, unless one of its searches is stopped: then there is no game.
-    pub(super) fn play(&mut self, game_id: u64) -> Result<SelfplayGame, Stopped> {
+    pub fn play(&mut self, game_id: u64) -> Result<SelfplayGame, Stopped> {
         let mut rng = stream(self.seed, Stream::Game(self.generation, game_id));
         let mut game = Game::default();
         // Those that end the opening.
@@ -133,7 +133,7 @@ impl<'a> SelfplayPlayer<'a> {
 }
 
 /// The limits of a search of this depth.
-pub(super) fn limits(config: &GenerateConfig, depth: u8) -> Limits {
+pub fn limits(config: &GenerateConfig, depth: u8) -> Limits {
     let (mpc, selective) = (config.mpc_level, selective(config.selective.as_ref()));
     // At depth 0 there is no move to find, so the shortest search looks one ply ahead.
     let depth = Depth(depth.max(1));

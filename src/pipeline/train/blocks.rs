@@ -49,7 +49,7 @@ impl<R: BlockRow> Blocks<R> {
 
     /// As [`Blocks::new`], but only rows with numbers of empty squares in these ranges are kept. The others count too: the
     /// blocks and places of the rows that are kept stay the same.
-    pub(super) const fn keeping(folder: PathBuf, memory: u64, kept: Vec<RangeInclusive<u8>>) -> Self {
+    pub const fn keeping(folder: PathBuf, memory: u64, kept: Vec<RangeInclusive<u8>>) -> Self {
         Self {
             folder,
             memory,
@@ -129,7 +129,7 @@ impl<R: BlockRow> Blocks<R> {
     }
 
     /// Whether rows with this number of empty squares are kept.
-    pub(super) fn keeps(&self, empties: u8) -> bool {
+    pub fn keeps(&self, empties: u8) -> bool {
         self.kept.iter().any(|range| range.contains(&empties))
     }
 

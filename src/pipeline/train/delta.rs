@@ -19,25 +19,25 @@ struct Delta {
 
 /// The weights of a part, and what changes them.
 #[derive(Debug)]
-pub(super) struct Weights<'a> {
+pub struct Weights<'a> {
     rule: Delta,
     map: &'a SlotMap<'a>,
-    pub(super) weights: Vec<i32>,
-    pub(super) visits: Vec<u32>,
+    pub weights: Vec<i32>,
+    pub visits: Vec<u32>,
     /// The slots of the rows at hand, one row after another; kept only for its memory.
     slots: Vec<u32>,
 }
 
 impl<'a> Weights<'a> {
     /// Weights that learn by the rule of a config.
-    pub(super) fn new(config: &TrainConfig, map: &'a SlotMap<'a>, weights: Vec<i32>, visits: Vec<u32>) -> Self {
+    pub fn new(config: &TrainConfig, map: &'a SlotMap<'a>, weights: Vec<i32>, visits: Vec<u32>) -> Self {
         let fraction_bits = config.fraction_bits;
         let rule = Delta { clip: config.clip << fraction_bits, fraction_bits };
         Self { rule, map, weights, visits, slots: Vec::new() }
     }
 
     /// Learns rows; the sum of their errors before each update, in units. Each visit counts `visits` times.
-    pub(super) fn learn(&mut self, rows: &[TrainingRow], ratio: f64, visits: u32) -> u64 {
+    pub fn learn(&mut self, rows: &[TrainingRow], ratio: f64, visits: u32) -> u64 {
         rows.chunks(CHUNK_ROWS).map(|rows| self.learn_chunk(rows, ratio, visits)).sum()
     }
 
@@ -78,7 +78,7 @@ const TOGETHER: usize = 4;
 ///
 /// Not inlined, like [`change`]: among the loops of a whole training, this one would keep its bounds in memory.
 #[inline(never)]
-pub(super) fn value(slots: &[u32], weights: &[i32]) -> i32 {
+pub fn value(slots: &[u32], weights: &[i32]) -> i32 {
     let (together, rest) = slots.as_chunks::<TOGETHER>();
     let mut sums = [0; TOGETHER];
     for slots in together {

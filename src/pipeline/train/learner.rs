@@ -27,14 +27,14 @@ const ROWS_BETWEEN_CHECKS: usize = 1 << 16;
 const ROWS_BETWEEN_CHECKPOINTS: u64 = 4_000_000;
 
 /// A training at work.
-pub(super) struct Learner<'a> {
-    pub(super) task: &'a TrainTask,
-    pub(super) plan: &'a TrainPlan,
-    pub(super) map: &'a SlotMap<'a>,
-    pub(super) initial: &'a Initial,
-    pub(super) rows: &'a Blocks<TrainingRow>,
-    pub(super) checkpoint: Option<Checkpoint>,
-    pub(super) context: Context<'a>,
+pub struct Learner<'a> {
+    pub task: &'a TrainTask,
+    pub plan: &'a TrainPlan,
+    pub map: &'a SlotMap<'a>,
+    pub initial: &'a Initial,
+    pub rows: &'a Blocks<TrainingRow>,
+    pub checkpoint: Option<Checkpoint>,
+    pub context: Context<'a>,
 }
 
 /// Some parts while they are learned.
@@ -53,7 +53,7 @@ enum Lesson<'a> {
 impl Learner<'_> {
     /// Trains all parts, on the threads of the current pool: the new model, and the mean error of each epoch of its weights and
     /// of its vectors.
-    pub(super) fn run(&self) -> Result<(Model, [Vec<EpochLoss>; 2]), StageError> {
+    pub fn run(&self) -> Result<(Model, [Vec<EpochLoss>; 2]), StageError> {
         let learned = self.learn_parts(self.plan.parts.iter().collect(), LearnedParts::new())?;
         let rounds = [self.plan.last_round().next(), self.plan.round(Round::Vectors).next()];
         Ok((self.model(&learned), rounds.map(|first| self.losses(first, &learned))))
@@ -65,11 +65,7 @@ impl Learner<'_> {
     /// # Errors
     ///
     /// The first error of a part; those that have not begun by then are dropped.
-    pub(super) fn learn_parts(
-        &self,
-        parts: Vec<&TrainPart>,
-        learned: LearnedParts,
-    ) -> Result<LearnedParts, StageError> {
+    pub fn learn_parts(&self, parts: Vec<&TrainPart>, learned: LearnedParts) -> Result<LearnedParts, StageError> {
         let work = Mutex::new(Work { learned, waiting: parts, error: None });
         rayon::scope_fifo(|scope| self.begin_ready(&work, scope));
         let Work { learned, error, .. } = work.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -103,7 +99,7 @@ impl Learner<'_> {
     }
 
     /// Row visits of some parts.
-    pub(super) fn visits<'p>(&self, parts: impl IntoIterator<Item = &'p TrainPart>) -> u64 {
+    pub fn visits<'p>(&self, parts: impl IntoIterator<Item = &'p TrainPart>) -> u64 {
         let visits =
             |part: &TrainPart| u64::from(self.task.config.epochs_of(part.round)) * self.rows.row_count(&part.empties);
         parts.into_iter().map(visits).sum()

@@ -60,7 +60,7 @@ impl Sums {
 
 /// What judging rows by an evaluation finds: their errors by empty squares, label and class of the label.
 #[derive(Clone, Debug)]
-pub(super) struct Judgment {
+pub struct Judgment {
     sums: Vec<[[Sums; SCORE_CLASSES.len()]; LABELS]>, // [empties][label][class]
     /// How many of the features of the rows, each as often as it occurs, training has visited.
     visited: u64,
@@ -91,7 +91,7 @@ impl Judgment {
     }
 
     /// The errors against target, score, result and exact score.
-    pub(super) fn errors(&self) -> [Errors; LABELS] {
+    pub fn errors(&self) -> [Errors; LABELS] {
         std::array::from_fn(|label| {
             let by_class = || self.sums.iter().map(|by_label| &by_label[label]);
             let range = |min: u32, max: u32, sums: Sums| RangeError { min, max, error: sums.error() };
@@ -108,7 +108,7 @@ impl Judgment {
     }
 
     /// How much of the rows the training of the model has seen that judged them.
-    pub(super) fn coverage(&self, model: &Model) -> Coverage {
+    pub fn coverage(&self, model: &Model) -> Coverage {
         let (set, canonical) = (model.evaluation.set(), model.evaluation.set().canonical());
         // Every row has a target.
         let rows = Sums::of_all(self.sums.iter().flat_map(|[by_target, ..]| by_target)).points.count;
@@ -129,7 +129,7 @@ impl Judgment {
 /// # Errors
 ///
 /// A system error, or [`StageError::Interrupted`].
-pub(super) fn judge(
+pub fn judge(
     evaluation: &Evaluation,
     visits: Option<&[u32]>,
     set: &TrainingSet,

@@ -11,22 +11,22 @@ use std::ops::RangeInclusive;
 const GROUP_ROWS: usize = 1 << 17;
 
 /// The order of one epoch: groups of blocks, of which the rows with these numbers of empty squares are learned.
-pub(super) struct Order<'a> {
+pub struct Order<'a> {
     rows: &'a Blocks<TrainingRow>,
     empties: &'a RangeInclusive<u8>,
-    pub(super) groups: Vec<Vec<usize>>,
+    pub groups: Vec<Vec<usize>>,
     shuffle: Option<Shuffle>,
 }
 
 /// What determines a random order.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shuffle {
+pub struct Shuffle {
     /// The run's seed.
-    pub(super) seed: u64,
+    pub seed: u64,
     /// The number of the part.
-    pub(super) part: u32,
+    pub part: u32,
     /// Counted from 0.
-    pub(super) epoch: u32,
+    pub epoch: u32,
 }
 
 impl Shuffle {
@@ -39,11 +39,7 @@ impl Shuffle {
 
 impl<'a> Order<'a> {
     /// Blocks in random order; without `shuffle` in the order of the dataset, one by one.
-    pub(super) fn new(
-        rows: &'a Blocks<TrainingRow>,
-        empties: &'a RangeInclusive<u8>,
-        shuffle: Option<Shuffle>,
-    ) -> Self {
+    pub fn new(rows: &'a Blocks<TrainingRow>, empties: &'a RangeInclusive<u8>, shuffle: Option<Shuffle>) -> Self {
         let mut numbers: Vec<usize> = (0..rows.block_count()).filter(|&block| 0 < rows.count(block, empties)).collect();
         let Some(random) = shuffle else {
             let groups = numbers.into_iter().map(|block| vec![block]).collect();
@@ -68,7 +64,7 @@ impl<'a> Order<'a> {
     /// # Errors
     ///
     /// A system error, or that of `check`.
-    pub(super) fn read(
+    pub fn read(
         &self,
         group: usize,
         rows: &mut Vec<TrainingRow>,

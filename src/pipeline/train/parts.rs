@@ -11,47 +11,47 @@ const GROUP_PHASES: usize = 5;
 
 /// What is learned together, from rows in a range of empty squares.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct TrainPart {
+pub struct TrainPart {
     /// Its number among all parts of the training, round after round.
-    pub(super) number: u32,
-    pub(super) round: Round,
+    pub number: u32,
+    pub round: Round,
     /// The phases that begin from it, or the one whose weights it makes, or those that share its vectors.
-    pub(super) phases: Range<usize>,
+    pub phases: Range<usize>,
     /// The range of its rows.
-    pub(super) empties: RangeInclusive<u8>,
+    pub empties: RangeInclusive<u8>,
 }
 
 impl TrainPart {
     /// The phase in the middle of its phases.
-    pub(super) fn middle(&self) -> usize {
+    pub fn middle(&self) -> usize {
         self.phases.start + self.phases.len() / 2
     }
 }
 
 /// What a part has learned so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Learned {
+pub struct Learned {
     /// Weights in units, by slot; or components of vectors in binary fractions, `[slot][component]`.
-    pub(super) weights: Vec<i32>,
+    pub weights: Vec<i32>,
     /// Updates that reached each slot.
-    pub(super) visits: Vec<u32>,
+    pub visits: Vec<u32>,
     /// The sum of the errors of each epoch that is done, in units; in millidiscs beside vectors that are learned.
-    pub(super) errors: Vec<u64>,
+    pub errors: Vec<u64>,
 }
 
 /// What each of some parts has learned, by its number.
-pub(super) type LearnedParts = BTreeMap<u32, Learned>;
+pub type LearnedParts = BTreeMap<u32, Learned>;
 
 /// The parts of a training.
 #[derive(Debug)]
-pub(super) struct TrainPlan {
+pub struct TrainPlan {
     /// By number. There are no wide ones if there is only one phase, or no `wide_overlap`.
-    pub(super) parts: Vec<TrainPart>,
+    pub parts: Vec<TrainPart>,
 }
 
 impl TrainPlan {
     /// The parts that a config asks for.
-    pub(super) fn new(set: &PatternSet, config: &TrainConfig) -> Self {
+    pub fn new(set: &PatternSet, config: &TrainConfig) -> Self {
         let count = set.phase_count();
         let each = |round| (0..count).map(move |phase| (round, phase..phase + 1));
         let grouped = if count == 1 || config.wide_overlap == 0 { 0 } else { count };
@@ -79,22 +79,22 @@ impl TrainPlan {
     }
 
     /// The parts of a round.
-    pub(super) fn round(&self, round: Round) -> impl Iterator<Item = &TrainPart> {
+    pub fn round(&self, round: Round) -> impl Iterator<Item = &TrainPart> {
         self.parts.iter().filter(move |part| part.round == round)
     }
 
     /// The parts that make the weights of the model, one for each phase.
-    pub(super) fn last_round(&self) -> impl Iterator<Item = &TrainPart> {
+    pub fn last_round(&self) -> impl Iterator<Item = &TrainPart> {
         self.round(self.parts.last().map_or(Round::Phases, |part| part.round))
     }
 
     /// The part of a round that has a phase.
-    pub(super) fn of_phase(&self, round: Round, phase: usize) -> Option<&TrainPart> {
+    pub fn of_phase(&self, round: Round, phase: usize) -> Option<&TrainPart> {
         self.round(round).find(|part| part.phases.contains(&phase))
     }
 
     /// The parts from which a part begins, or beside which it learns.
-    pub(super) fn needs(&self, part: &TrainPart) -> Vec<&TrainPart> {
+    pub fn needs(&self, part: &TrainPart) -> Vec<&TrainPart> {
         let of_phase = |round| self.of_phase(round, part.phases.start);
         match part.round {
             Round::Wide => Vec::new(),
@@ -113,7 +113,7 @@ fn widened(empties: RangeInclusive<u8>, overlap: u8) -> RangeInclusive<u8> {
 }
 
 /// The range of empty squares of a phase.
-pub(super) fn phase_empties(set: &PatternSet, phase: usize) -> RangeInclusive<u8> {
+pub fn phase_empties(set: &PatternSet, phase: usize) -> RangeInclusive<u8> {
     let most = set.phase_empties_max();
     let fewest = most.get(phase + 1).map_or(0, |&next| next + 1);
     fewest..=most[phase]

@@ -7,9 +7,9 @@ use std::ops::Range;
 
 /// The slots of a phase. Those of one pattern are neighbors.
 #[derive(Debug)]
-pub(super) struct SlotMap<'a> {
-    pub(super) set: &'a PatternSet,
-    pub(super) kernel: KernelChoice,
+pub struct SlotMap<'a> {
+    pub set: &'a PatternSet,
+    pub kernel: KernelChoice,
     slot_of_feature: Vec<u32>,
     feature_of_slot: Vec<u32>,
     /// The slots of each pattern, in order.
@@ -18,7 +18,7 @@ pub(super) struct SlotMap<'a> {
 
 impl<'a> SlotMap<'a> {
     /// The slots of a pattern set.
-    pub(super) fn new(set: &'a PatternSet) -> Self {
+    pub fn new(set: &'a PatternSet) -> Self {
         let (mut slot_of_feature, mut feature_of_slot) = (vec![0; set.feature_count()], Vec::new());
         for (feature, &canonical) in set.canonical().iter().enumerate() {
             // A canonical feature is the first of its mirrors.
@@ -39,12 +39,12 @@ impl<'a> SlotMap<'a> {
     }
 
     /// The number of slots.
-    pub(super) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.feature_of_slot.len()
     }
 
     /// Pattern and canonical configuration of each slot.
-    pub(super) fn configurations(&self) -> impl Iterator<Item = (usize, usize)> {
+    pub fn configurations(&self) -> impl Iterator<Item = (usize, usize)> {
         let patterns = self.slots_of_pattern.iter().enumerate();
         patterns.flat_map(move |(pattern, slots)| {
             let features = &self.feature_of_slot[slots.clone()];
@@ -53,22 +53,22 @@ impl<'a> SlotMap<'a> {
     }
 
     /// Writes the slots of rows, one row after another.
-    pub(super) fn write(&self, rows: &[TrainingRow], slots: &mut [u32]) {
+    pub fn write(&self, rows: &[TrainingRow], slots: &mut [u32]) {
         map_features(self.kernel, self.set, rows, &self.slot_of_feature, slots);
     }
 
     /// What belongs to features as what belongs to slots.
-    pub(super) fn gather<T: Copy>(&self, by_feature: &[T]) -> Vec<T> {
+    pub fn gather<T: Copy>(&self, by_feature: &[T]) -> Vec<T> {
         self.feature_of_slot.iter().map(|&feature| by_feature[feature as usize]).collect()
     }
 
     /// What belongs to slots as what belongs to features, equal for mirrors.
-    pub(super) fn spread<'s, T: Copy>(&'s self, by_slot: &'s [T]) -> impl Iterator<Item = T> + 's {
+    pub fn spread<'s, T: Copy>(&'s self, by_slot: &'s [T]) -> impl Iterator<Item = T> + 's {
         self.slot_of_feature.iter().map(|&slot| by_slot[slot as usize])
     }
 
     /// What belongs to slots at canonical features, and 0 at others.
-    pub(super) fn at_canonical(&self, by_slot: &[u32]) -> impl Iterator<Item = u32> {
+    pub fn at_canonical(&self, by_slot: &[u32]) -> impl Iterator<Item = u32> {
         let slots = self.slot_of_feature.iter().zip(self.set.canonical()).zip(0..);
         slots.map(|((&slot, &canonical), feature)| if canonical == feature { by_slot[slot as usize] } else { 0 })
     }

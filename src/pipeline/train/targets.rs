@@ -5,7 +5,7 @@ use crate::artifact::PositionRow;
 use crate::engine::{Discs, Position, Score, Square};
 
 /// The target of each row of one game for its side to move; `None` where the label that it needs is missing.
-pub(super) fn targets(target: &Target, rows: &[(Position, PositionRow)]) -> Vec<Option<Score>> {
+pub fn targets(target: &Target, rows: &[(Position, PositionRow)]) -> Vec<Option<Score>> {
     match target {
         Target::Result {} => rows.iter().map(|(_, row)| result(row)).collect(),
         Target::Score {} => rows.iter().map(|(_, row)| row.score).collect(),
@@ -14,7 +14,7 @@ pub(super) fn targets(target: &Target, rows: &[(Position, PositionRow)]) -> Vec<
 }
 
 /// The final disc difference.
-pub(super) fn result(row: &PositionRow) -> Option<Score> {
+pub fn result(row: &PositionRow) -> Option<Score> {
     row.result.map(|result| Score::from(Discs(result.into())))
 }
 

@@ -21,13 +21,13 @@ const REST_MAX: Score = Score(1_000 * Score::DISC.0);
 const START_MAX: i32 = 3;
 
 /// The vectors of a group of phases while they are learned.
-pub(super) struct Vectors<'a> {
-    pub(super) map: &'a SlotMap<'a>,
+pub struct Vectors<'a> {
+    pub map: &'a SlotMap<'a>,
     /// The weights of each phase, in units.
-    pub(super) weights: Vec<Vec<i32>>,
-    pub(super) fraction_bits: u8,
-    pub(super) vectors: SlotVectors,
-    pub(super) visits: Vec<u32>,
+    pub weights: Vec<Vec<i32>>,
+    pub fraction_bits: u8,
+    pub vectors: SlotVectors,
+    pub visits: Vec<u32>,
 }
 
 /// Slots and residuals of some rows.
@@ -39,7 +39,7 @@ struct Prepared {
 
 impl Vectors<'_> {
     /// Learns rows one after another; the sum of their errors before each update, in millidiscs.
-    pub(super) fn learn(&mut self, rows: &[TrainingRow], ratio: f64) -> u64 {
+    pub fn learn(&mut self, rows: &[TrainingRow], ratio: f64) -> u64 {
         let Self { map, weights, fraction_bits, vectors, visits } = self;
         let (weights, fraction_bits, count) = (&weights[..], *fraction_bits, map.set.features_per_position());
         let prepare = |rows: &[TrainingRow], prepared: &mut Prepared| {
@@ -72,7 +72,7 @@ impl Vectors<'_> {
 }
 
 /// Takes the products of pairs off the targets of rows, so that weights learn the rest.
-pub(super) fn subtract_pairs(map: &SlotMap<'_>, vectors: &SlotVectors, rows: &mut [TrainingRow]) {
+pub fn subtract_pairs(map: &SlotMap<'_>, vectors: &SlotVectors, rows: &mut [TrainingRow]) {
     let count = map.set.features_per_position();
     rows.par_chunks_mut(CHUNK_ROWS).for_each(|rows| {
         let (mut slots, mut values) = (vec![0; rows.len() * count], vec![Score(0); rows.len()]);
@@ -85,7 +85,7 @@ pub(super) fn subtract_pairs(map: &SlotMap<'_>, vectors: &SlotVectors, rows: &mu
 }
 
 /// Vectors that have learned nothing, `[slot][component]`: from zero none would move.
-pub(super) fn random_vectors(seed: u64, group: usize, map: &SlotMap<'_>) -> Vec<i32> {
+pub fn random_vectors(seed: u64, group: usize, map: &SlotMap<'_>) -> Vec<i32> {
     let most = START_MAX << FRACTION_BITS;
     let vectors = map.configurations().flat_map(|(pattern, index)| {
         let mut random = stream(seed, Stream::Vector(group as u32, pattern as u32, index as u32));

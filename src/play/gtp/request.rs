@@ -2,16 +2,16 @@
 
 /// A command with its arguments, and the number that its answer repeats.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Request {
-    pub(super) id: Option<u32>,
+pub struct Request {
+    pub id: Option<u32>,
     /// Empty if the line has a number alone.
-    pub(super) command: String,
-    pub(super) arguments: Vec<String>,
+    pub command: String,
+    pub arguments: Vec<String>,
 }
 
 impl Request {
     /// Reads a line; `None` if it is blank. Comments and control characters are left out, and tabs are blanks.
-    pub(super) fn parse(line: &str) -> Option<Self> {
+    pub fn parse(line: &str) -> Option<Self> {
         let text = line.split('#').next().unwrap_or_default().replace('\t', " ");
         let text: String = text.chars().filter(|letter| !letter.is_control()).collect();
         let mut words = text.split_whitespace().map(str::to_owned).peekable();

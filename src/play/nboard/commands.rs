@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Reads the commands of a session, and counts its pings as they arrive; a line that is too long has none.
-pub(super) fn read_commands(input: impl BufRead + Send + 'static) -> (Lines, Arc<Pings>) {
+pub fn read_commands(input: impl BufRead + Send + 'static) -> (Lines, Arc<Pings>) {
     let pings = Arc::new(Pings::default());
     let arriving = Arc::clone(&pings);
     let arrive = move |line: &InputLine| {
@@ -19,10 +19,10 @@ pub(super) fn read_commands(input: impl BufRead + Send + 'static) -> (Lines, Arc
 
 /// The `ping` commands that are not answered, and the flag that ends searches as long as there are any.
 #[derive(Debug, Default)]
-pub(super) struct Pings {
+pub struct Pings {
     unanswered: AtomicUsize,
     /// Raised as long as a search is to end at once.
-    pub(super) stop: AtomicBool,
+    pub stop: AtomicBool,
 }
 
 impl Pings {
@@ -32,7 +32,7 @@ impl Pings {
     }
 
     /// Takes a `ping` off the list before it is answered.
-    pub(super) fn answer(&self) {
+    pub fn answer(&self) {
         if self.unanswered.fetch_sub(1, Ordering::SeqCst) == 1 {
             self.stop.store(false, Ordering::SeqCst);
             // One that arrived between the two lines has raised the flag too early.
@@ -44,7 +44,7 @@ impl Pings {
 }
 
 /// Whether a line is a `ping`.
-pub(super) fn is_ping(line: &str) -> bool {
+pub fn is_ping(line: &str) -> bool {
     line.split_whitespace().next() == Some("ping")
 }
 

@@ -13,7 +13,7 @@ const SOLVED: &str = "the exact scores of positions that self-play solved";
 /// How a sentence about exact errors begins.
 const ON_YARDSTICK: &str = "On the yardstick, exact scores that no model is trained on, the error";
 
-pub(in crate::report) fn draw(sheet: &mut Sheet<'_>) {
+pub fn draw(sheet: &mut Sheet<'_>) {
     by_generation(sheet);
     let Some(training) = sheet.facts.training() else {
         return sheet

@@ -11,7 +11,7 @@ use crate::report::scale::{from_zero, number};
 /// The level whose margin is drawn, by its place in [`LEVELS`].
 const LEVEL: usize = 1;
 
-pub(in crate::report) fn draw(sheet: &mut Sheet<'_>) {
+pub fn draw(sheet: &mut Sheet<'_>) {
     let Some(fit) = sheet.facts.fit() else {
         return sheet.absent("There are no MPC statistics yet.");
     };

@@ -9,7 +9,7 @@ use crate::report::scale::{around, signed, with_room};
 /// Up to this number of points, each has its label.
 const LABELS_MAX: usize = 10;
 
-pub(in crate::report) fn draw(sheet: &mut Sheet<'_>) {
+pub fn draw(sheet: &mut Sheet<'_>) {
     if sheet.facts.ladder.len() < 2 {
         return sheet.absent("There is no ladder yet: it needs a finished gate.");
     }

@@ -6,7 +6,7 @@ use crate::report::facts::Made;
 use crate::report::figure::{Figure, Sheet};
 use crate::report::scale::{around, number};
 
-pub(in crate::report) fn draw(sheet: &mut Sheet<'_>) {
+pub fn draw(sheet: &mut Sheet<'_>) {
     let Some(training) = sheet.facts.training() else {
         return sheet.absent("There are no figures of a training yet.");
     };

@@ -5,7 +5,7 @@ use crate::report::figure::{Figure, Sheet};
 use crate::report::scale::{from_zero, number};
 use crate::run::log::{Efficiency, RunEfficiency};
 
-pub(in crate::report) fn draw(sheet: &mut Sheet<'_>) {
+pub fn draw(sheet: &mut Sheet<'_>) {
     throughput(sheet);
     match &sheet.facts.efficiency {
         Some(efficiency) => stages(sheet, efficiency),

@@ -9,7 +9,7 @@ use std::arch::x86_64::{
 
 /// Four lanes, one per line: rows, columns, falling and rising diagonals.
 #[repr(C, align(32))]
-pub(super) struct Lanes([u64; 4]);
+pub struct Lanes([u64; 4]);
 
 /// The distance between neighbors on each line.
 const STEPS: Lanes = Lanes([1, 8, 7, 9]);
@@ -23,12 +23,12 @@ const INNER: Lanes = {
 };
 
 /// The lines that leave a square, toward higher and lower squares.
-pub(super) struct Rays {
-    pub(super) up: Lanes,
-    pub(super) down: Lanes,
+pub struct Rays {
+    pub up: Lanes,
+    pub down: Lanes,
 }
 
-pub(super) static RAYS: [Rays; 64] = rays();
+pub static RAYS: [Rays; 64] = rays();
 
 const fn rays() -> [Rays; 64] {
     const DIRECTIONS: [(i8, i8); 4] = [(1, 0), (0, 1), (-1, 1), (1, 1)];
@@ -60,14 +60,14 @@ const fn ray(square: i8, columns: i8, rows: i8) -> u64 {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(super) fn load(lanes: &Lanes) -> __m256i {
+pub fn load(lanes: &Lanes) -> __m256i {
     // SAFETY: `Lanes` is 32 bytes, aligned to 32.
     unsafe { _mm256_load_si256(lanes.0.as_ptr().cast()) }
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(super) fn join(lanes: __m256i) -> u64 {
+pub fn join(lanes: __m256i) -> u64 {
     let pair = _mm_or_si128(_mm256_castsi256_si128(lanes), _mm256_extracti128_si256::<1>(lanes));
     _mm_cvtsi128_si64(_mm_or_si128(pair, _mm_unpackhi_epi64(pair, pair))) as u64
 }
@@ -75,7 +75,7 @@ pub(super) fn join(lanes: __m256i) -> u64 {
 /// Parallel prefix fill, both ways along the four lines at once.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(super) fn legal_moves(player: u64, opponent: u64) -> u64 {
+pub fn legal_moves(player: u64, opponent: u64) -> u64 {
     let (step, twice) = (load(&STEPS), load(&STEPS_TWICE));
     let from = _mm256_set1_epi64x(player as i64);
     let flanked = _mm256_and_si256(_mm256_set1_epi64x(opponent as i64), load(&INNER));
@@ -96,7 +96,7 @@ pub(super) fn legal_moves(player: u64, opponent: u64) -> u64 {
 /// On each ray upwards the nearest square that is not the opponent's, if it is the player's: the lowest bit.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(super) fn end_above(ray: __m256i, own: __m256i, flanked: __m256i) -> __m256i {
+pub fn end_above(ray: __m256i, own: __m256i, flanked: __m256i) -> __m256i {
     let ends = _mm256_andnot_si256(flanked, ray);
     _mm256_and_si256(_mm256_and_si256(ends, own), _mm256_sub_epi64(_mm256_setzero_si256(), ends))
 }
@@ -106,7 +106,7 @@ pub(super) fn end_above(ray: __m256i, own: __m256i, flanked: __m256i) -> __m256i
 /// Upwards the nearest is the lowest bit, which arithmetic finds; downwards it is the highest, found by smearing.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(super) fn flips(player: u64, opponent: u64, square: usize) -> u64 {
+pub fn flips(player: u64, opponent: u64, square: usize) -> u64 {
     let rays = &RAYS[square & 63];
     let (ray_up, ray_down) = (load(&rays.up), load(&rays.down));
     let own = _mm256_set1_epi64x(player as i64);
@@ -182,7 +182,7 @@ const fn line_flips() -> [[u8; 256]; 8] {
 /// Reads the four lines through the square out of the board and looks each up.
 #[inline]
 #[target_feature(enable = "bmi2")]
-pub(super) fn last_flip_count(player: u64, square: usize) -> u32 {
+pub fn last_flip_count(player: u64, square: usize) -> u32 {
     let square = square & 63;
     let lines = &LINES[square];
     let row = (player >> (square & 56)) as usize & 255;

@@ -9,7 +9,7 @@ use std::arch::x86_64::{
 /// As the AVX2 twin; counting zeros finds the end of a run downwards too.
 #[inline]
 #[target_feature(enable = "avx2,avx512f,avx512vl,avx512cd")]
-pub(super) fn flips(player: u64, opponent: u64, square: usize) -> u64 {
+pub fn flips(player: u64, opponent: u64, square: usize) -> u64 {
     let rays = &RAYS[square & 63];
     let (ray_up, ray_down) = (load(&rays.up), load(&rays.down));
     let own = _mm256_set1_epi64x(player as i64);

@@ -4,7 +4,7 @@
 const INNER_COLUMNS: u64 = 0x7E7E_7E7E_7E7E_7E7E;
 
 #[inline]
-pub(super) fn legal_moves(player: u64, opponent: u64) -> u64 {
+pub fn legal_moves(player: u64, opponent: u64) -> u64 {
     let inner = opponent & INNER_COLUMNS;
     let reached = reach::<1>(player, inner)
         | reach::<7>(player, inner)
@@ -14,7 +14,7 @@ pub(super) fn legal_moves(player: u64, opponent: u64) -> u64 {
 }
 
 #[inline]
-pub(super) fn flips(player: u64, opponent: u64, square: usize) -> u64 {
+pub fn flips(player: u64, opponent: u64, square: usize) -> u64 {
     let inner = opponent & INNER_COLUMNS;
     let from = 1 << square;
     line::<1>(from, player, inner)
@@ -24,7 +24,7 @@ pub(super) fn flips(player: u64, opponent: u64, square: usize) -> u64 {
 }
 
 #[inline]
-pub(super) fn last_flip_count(player: u64, square: usize) -> u32 {
+pub fn last_flip_count(player: u64, square: usize) -> u32 {
     flips(player, !(player | 1 << square), square).count_ones()
 }
 

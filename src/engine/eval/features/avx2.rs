@@ -12,7 +12,7 @@ const LANES: usize = 8;
 /// `offset + index` is below the number of elements of `map`, and of 2^31, in every lane.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(super) unsafe fn map(indices: &[u16], offsets: &[u32], map: &[u32], mapped: &mut [u32]) {
+pub unsafe fn map(indices: &[u16], offsets: &[u32], map: &[u32], mapped: &mut [u32]) {
     let gather = |(indices, offsets): (&[u16; LANES], &[u32; LANES])| {
         // SAFETY: each array is as large as the vector.
         let (indices, offsets) = unsafe {

@@ -26,7 +26,7 @@ fn load(block: &Block) -> __m256i {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(super) fn play<'a, const BLOCKS: usize>(
+pub fn play<'a, const BLOCKS: usize>(
     change: Change<'a, BLOCKS, impl Iterator<Item = &'a [Block; BLOCKS]>>,
     after: &mut [Block; BLOCKS],
 ) {
@@ -52,7 +52,7 @@ pub(super) fn play<'a, const BLOCKS: usize>(
 /// `weights` has 65,537 elements from the beginning of every table on.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(super) unsafe fn sum<'a>(blocks: impl Iterator<Item = (&'a Block, &'a Tables)>, weights: &[i16]) -> i32 {
+pub unsafe fn sum<'a>(blocks: impl Iterator<Item = (&'a Block, &'a Tables)>, weights: &[i16]) -> i32 {
     let mut sum = _mm256_setzero_si256();
     for (block, tables) in blocks {
         let indices = load(block);
@@ -77,7 +77,7 @@ pub(super) unsafe fn sum<'a>(blocks: impl Iterator<Item = (&'a Block, &'a Tables
 /// Every place has its vector.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(super) unsafe fn squared_sum<const PARTS: usize>(components: &[i8], places: &[u32]) -> i32 {
+pub unsafe fn squared_sum<const PARTS: usize>(components: &[i8], places: &[u32]) -> i32 {
     let vectors = components.as_ptr().cast::<__m128i>();
     let mut sums = [_mm256_setzero_si256(); PARTS];
     // SAFETY: the caller answers for the places.
@@ -106,7 +106,7 @@ pub(super) unsafe fn squared_sum<const PARTS: usize>(components: &[i8], places: 
 /// Every place has its vector.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(super) unsafe fn squared_sum_of_8(components: &[i8], places: &[u32]) -> i32 {
+pub unsafe fn squared_sum_of_8(components: &[i8], places: &[u32]) -> i32 {
     let (vectors, mut sum) = (components.as_ptr(), _mm_setzero_si128());
     // SAFETY: the caller answers for the places.
     let load = |place: u32| unsafe { _mm_loadl_epi64(vectors.add(place as usize * 8).cast()) };

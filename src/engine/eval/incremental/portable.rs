@@ -3,7 +3,7 @@
 use super::block::{Block, Change, Tables};
 
 #[inline(always)]
-pub(super) fn play<'a, const BLOCKS: usize>(
+pub fn play<'a, const BLOCKS: usize>(
     change: Change<'a, BLOCKS, impl Iterator<Item = &'a [Block; BLOCKS]>>,
     after: &mut [Block; BLOCKS],
 ) {
@@ -20,7 +20,7 @@ pub(super) fn play<'a, const BLOCKS: usize>(
 }
 
 #[inline(always)]
-pub(super) fn sum<'a>(blocks: impl Iterator<Item = (&'a Block, &'a Tables)>, weights: &[i16]) -> i32 {
+pub fn sum<'a>(blocks: impl Iterator<Item = (&'a Block, &'a Tables)>, weights: &[i16]) -> i32 {
     let mut sum = 0;
     for (block, tables) in blocks {
         for (&index, &begin) in block.0.iter().zip(&tables.0) {
@@ -32,7 +32,7 @@ pub(super) fn sum<'a>(blocks: impl Iterator<Item = (&'a Block, &'a Tables)>, wei
 
 /// The squared length of the sum of vectors of `SIZE` components.
 #[inline(always)]
-pub(super) fn squared_sum<const SIZE: usize>(components: &[i8], places: &[u32]) -> i32 {
+pub fn squared_sum<const SIZE: usize>(components: &[i8], places: &[u32]) -> i32 {
     let (vectors, _) = components.as_chunks::<SIZE>();
     let mut sums = [0_i32; SIZE];
     for &place in places {

@@ -21,7 +21,7 @@ struct Aligned([i8; 32]);
 
 /// The vectors of each group: a zero, then those of the patterns; then room for every index after the last.
 #[derive(Debug)]
-pub(super) struct Vectors {
+pub struct Vectors {
     size: usize, // components of each vector, one of `SIZES`
     components: Vec<Aligned>,
     begins: [usize; 65],           // [empties] -> the place of the zero of its group
@@ -35,7 +35,7 @@ struct Places([MaybeUninit<u32>; INSTANCES_MAX + NUMBERS_MAX]);
 
 impl Vectors {
     /// Lays out vectors `[group][feature][component]`, whose features have `places` after a zero; `None` if they have no components.
-    pub(super) fn new(set: &PatternSet, vectors: &[i8], places: &[usize]) -> Option<Self> {
+    pub fn new(set: &PatternSet, vectors: &[i8], places: &[usize]) -> Option<Self> {
         let count = set.vector_size();
         let size = SIZES.into_iter().find(|&size| 0 < count && count <= size)?;
         let table_size = set.feature_count() + 1;
@@ -68,7 +68,7 @@ impl Vectors {
 kernel_entry! {
     /// Half the square of the sum of the vectors of a position, from the indices of its instances; `moves` are those of its side to
     /// move. A separate function, so that an evaluation without vectors costs no more than a test.
-    pub(super) fn square(vectors: &Vectors, blocks: &[Block], tables: &[Tables], position: Position, moves: u64) -> Score = square_body;
+    pub fn square(vectors: &Vectors, blocks: &[Block], tables: &[Tables], position: Position, moves: u64) -> Score = square_body;
 }
 
 #[inline(always)]

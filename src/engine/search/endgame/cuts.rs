@@ -21,20 +21,20 @@ const LOOK_UP_EMPTIES_MIN: u32 = 7;
 
 /// The same bounds in millidiscs.
 #[inline(always)]
-pub(super) fn in_millidiscs(window: impl Window<Unit = Discs>) -> OpenWindow {
+pub fn in_millidiscs(window: impl Window<Unit = Discs>) -> OpenWindow {
     OpenWindow::new(Alpha(window.alpha().into()), Beta(window.beta().into()))
 }
 
 /// The narrowest window in whole discs around a window in millidiscs.
 #[inline(always)]
-pub(super) fn in_discs(window: impl Window<Unit = Score>) -> OpenWindow<Discs> {
+pub fn in_discs(window: impl Window<Unit = Score>) -> OpenWindow<Discs> {
     let floor = |score: Score| Discs(score.0.div_euclid(Score::DISC.0));
     OpenWindow::new(Alpha(floor(window.alpha())), Beta(-floor(-window.beta())))
 }
 
 /// The opponent keeps its stable discs, which bounds the value from above.
 #[inline(always)]
-pub(super) fn stability_cut(position: Position, empties: u32, window: NullWindow<Discs>) -> Option<Discs> {
+pub fn stability_cut(position: Position, empties: u32, window: NullWindow<Discs>) -> Option<Discs> {
     let alpha_min = STABILITY_ALPHA_MIN.get(empties as usize).copied().unwrap_or(Discs::MAX.0);
     if window.alpha() < Discs(alpha_min) {
         return None;
@@ -46,7 +46,7 @@ pub(super) fn stability_cut(position: Position, empties: u32, window: NullWindow
 
 /// Multi-ProbCut to the end of the game; only in searches that prepare an exact one.
 #[inline(always)]
-pub(super) fn probe<K: Kernel>(run: &mut SearchRun<'_>, node: &EndNode, window: NullWindow<Discs>) -> Option<Discs> {
+pub fn probe<K: Kernel>(run: &mut SearchRun<'_>, node: &EndNode, window: NullWindow<Discs>) -> Option<Discs> {
     if !run.margin.is_finite() || node.empties < GUIDED_EMPTIES_MIN {
         return None;
     }
@@ -57,7 +57,7 @@ pub(super) fn probe<K: Kernel>(run: &mut SearchRun<'_>, node: &EndNode, window: 
 
 /// What the tables already prove about the move to `next`, if that decides a window of the mover.
 #[inline(always)]
-pub(super) fn bound_after(run: &SearchRun<'_>, next: &EndNode, window: NullWindow<Discs>) -> Option<Discs> {
+pub fn bound_after(run: &SearchRun<'_>, next: &EndNode, window: NullWindow<Discs>) -> Option<Discs> {
     if next.empties < LOOK_UP_EMPTIES_MIN {
         return None;
     }

@@ -10,11 +10,11 @@ use crate::engine::search::run::SearchRun;
 use crate::engine::search::window::{NullWindow, Unit, Window};
 
 /// With this many empty squares or fewer a table costs more than it saves.
-pub(super) const SHALLOW_EMPTIES_MAX: u32 = 5;
+pub const SHALLOW_EMPTIES_MAX: u32 = 5;
 
 kernel_entry! {
     /// The fail-soft value with at most [`SHALLOW_EMPTIES_MAX`] empty squares, moves ordered by parity.
-    pub(super) fn shallow(run: &mut SearchRun<'_>, position: Position, moves: u64, window: NullWindow<Discs>, parity: Parity) -> Discs = shallow_body;
+    pub fn shallow(run: &mut SearchRun<'_>, position: Position, moves: u64, window: NullWindow<Discs>, parity: Parity) -> Discs = shallow_body;
 
     /// The fail-soft value with at most four empty squares.
     fn last_four(run: &mut SearchRun<'_>, position: Position, window: NullWindow<Discs>, parity: Parity) -> Discs = last_four_body;

@@ -13,11 +13,11 @@ const MIX: [u64; 2] = [0xA54F_F53A_5F1D_36F1, 0x510E_527F_ADE6_82D1];
 
 /// What is known of a position: its exact value lies between two bounds.
 #[derive(Clone, Copy)]
-pub(super) struct Bounds {
-    pub(super) lower: Discs,
-    pub(super) upper: Discs,
+pub struct Bounds {
+    pub lower: Discs,
+    pub upper: Discs,
     /// The last move that raised the lower bound.
-    pub(super) best: Option<Square>,
+    pub best: Option<Square>,
 }
 
 impl Bounds {
@@ -25,7 +25,7 @@ impl Bounds {
 
     /// The value, if it lies on one side of a window.
     #[inline(always)]
-    pub(super) fn answer(&self, window: NullWindow<Discs>) -> Option<Discs> {
+    pub fn answer(&self, window: NullWindow<Discs>) -> Option<Discs> {
         if window.beta() <= self.lower {
             return Some(self.lower);
         }
@@ -34,7 +34,7 @@ impl Bounds {
 
     /// The bounds after a search with a window found a fail-soft value.
     #[inline(always)]
-    pub(super) fn narrowed(self, value: Discs, best: Option<Square>, window: NullWindow<Discs>) -> Self {
+    pub fn narrowed(self, value: Discs, best: Option<Square>, window: NullWindow<Discs>) -> Self {
         if window.alpha() < value { Self { lower: value, best, ..self } } else { Self { upper: value, ..self } }
     }
 }
@@ -53,18 +53,18 @@ struct LocalEntry {
 const _: () = assert!(size_of::<LocalEntry>() == 24);
 
 /// One entry per hash: the last result stands.
-pub(in crate::engine::search) struct LocalTable {
+pub struct LocalTable {
     entries: Box<[LocalEntry]>,
     generation: u32,
 }
 
 impl LocalTable {
-    pub(in crate::engine::search) fn new() -> Self {
+    pub fn new() -> Self {
         Self { entries: vec![LocalEntry::default(); 1 << BITS].into(), generation: 1 }
     }
 
     /// Forgets everything.
-    pub(in crate::engine::search) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         if self.generation == u32::MAX {
             *self = Self::new();
         } else {
@@ -79,7 +79,7 @@ impl LocalTable {
     }
 
     #[inline(always)]
-    pub(super) fn get(&self, position: Position) -> Bounds {
+    pub fn get(&self, position: Position) -> Bounds {
         let entry = &self.entries[Self::index(position)];
         let is_same = entry.player == position.player() && entry.opponent == position.opponent();
         if !is_same || entry.generation != self.generation {
@@ -89,7 +89,7 @@ impl LocalTable {
     }
 
     #[inline(always)]
-    pub(super) fn put(&mut self, position: Position, bounds: Bounds) {
+    pub fn put(&mut self, position: Position, bounds: Bounds) {
         self.entries[Self::index(position)] = LocalEntry {
             player: position.player(),
             opponent: position.opponent(),

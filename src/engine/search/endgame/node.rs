@@ -8,23 +8,23 @@ use crate::engine::search::depth::Depth;
 use crate::engine::search::node::Node;
 
 /// From this many empty squares on, moves are ordered by the evaluation.
-pub(super) const GUIDED_EMPTIES_MIN: u32 = 12;
+pub const GUIDED_EMPTIES_MIN: u32 = 12;
 
 /// A node of the exact search; `moves` may be empty.
 #[derive(Clone, Copy)]
-pub(in crate::engine::search) struct EndNode {
-    pub(in crate::engine::search) position: Position,
-    pub(in crate::engine::search) moves: u64,
-    pub(in crate::engine::search) empties: u32,
-    pub(in crate::engine::search) parity: Parity,
-    pub(in crate::engine::search) ply: usize,
+pub struct EndNode {
+    pub position: Position,
+    pub moves: u64,
+    pub empties: u32,
+    pub parity: Parity,
+    pub ply: usize,
     /// Whether all moves are expected to fail, because this node follows the first move of one that is expected to be cut.
-    pub(super) fails_low: bool,
+    pub fails_low: bool,
 }
 
 /// Which of the four quarters of the board have an odd number of empty squares.
 #[derive(Clone, Copy)]
-pub(in crate::engine::search) struct Parity(u32);
+pub struct Parity(u32);
 
 const QUARTER: u64 = 0x0000_0000_0F0F_0F0F;
 const QUARTERS: [u64; 4] = [QUARTER, QUARTER << 4, QUARTER << 32, QUARTER << 36];
@@ -47,37 +47,37 @@ static ODD_SQUARES: [u64; 16] = {
 };
 
 impl Parity {
-    pub(in crate::engine::search) fn new(empty: u64) -> Self {
+    pub fn new(empty: u64) -> Self {
         let odd = |quarter: usize| (empty & QUARTERS[quarter]).count_ones() & 1;
         Self(odd(0) | odd(1) << 1 | odd(2) << 2 | odd(3) << 3)
     }
 
     /// After a disc was placed on `square`.
     #[inline(always)]
-    pub(in crate::engine::search) const fn toggled(self, square: Square) -> Self {
+    pub const fn toggled(self, square: Square) -> Self {
         Self(self.0 ^ 1 << (square.number() >> 2 & 1 | square.number() >> 4 & 2))
     }
 
     #[inline(always)]
-    pub(in crate::engine::search) fn odd_squares(self) -> u64 {
+    pub fn odd_squares(self) -> u64 {
         ODD_SQUARES[self.0 as usize & 15]
     }
 }
 
 impl EndNode {
-    pub(in crate::engine::search) fn root<K: Kernel>(position: Position) -> Self {
+    pub fn root<K: Kernel>(position: Position) -> Self {
         let (moves, empties) = (position.legal_moves_by::<K>(), u32::from(position.empties()));
         Self { position, moves, empties, parity: Parity::new(position.empty()), ply: 0, fails_low: false }
     }
 
     /// The depth of a search to the end.
     #[inline(always)]
-    pub(in crate::engine::search) const fn depth(&self) -> Depth {
+    pub const fn depth(&self) -> Depth {
         Depth(self.empties as u8)
     }
 
     #[inline(always)]
-    pub(in crate::engine::search) const fn after(&self, candidate: &Candidate, fails_low: bool) -> Self {
+    pub const fn after(&self, candidate: &Candidate, fails_low: bool) -> Self {
         Self {
             position: candidate.play(self.position),
             moves: candidate.replies,
@@ -90,7 +90,7 @@ impl EndNode {
 
     /// The same node for the search by depth.
     #[inline(always)]
-    pub(in crate::engine::search) const fn midgame(&self) -> Node {
+    pub const fn midgame(&self) -> Node {
         Node { position: self.position, moves: self.moves, ply: self.ply, linear: Linear::UNKNOWN }
     }
 }

@@ -22,11 +22,7 @@ const GUIDED_REPLY_ORDER: i32 = 2_500;
 
 /// Orders moves by a shallow search, replies against it; without the evaluation where that would cost more than it saves.
 #[inline(always)]
-pub(in crate::engine::search) fn order<K: Kernel>(
-    run: &mut SearchRun<'_>,
-    node: &EndNode,
-    candidates: &mut [Candidate],
-) {
+pub fn order<K: Kernel>(run: &mut SearchRun<'_>, node: &EndNode, candidates: &mut [Candidate]) {
     let guided_from = if node.fails_low { GUIDED_FAIL_LOW_EMPTIES_MIN } else { GUIDED_EMPTIES_MIN };
     if node.empties < guided_from {
         let odd = node.parity.odd_squares();
@@ -46,7 +42,7 @@ pub(in crate::engine::search) fn order<K: Kernel>(
 
 /// Fastest first: few replies, then few prospects of replies, odd regions, corners.
 #[inline(always)]
-pub(super) fn fast_order(next: &EndNode, candidate: &Candidate, odd: u64) -> i32 {
+pub fn fast_order(next: &EndNode, candidate: &Candidate, odd: u64) -> i32 {
     let bit = candidate.square.bit();
     let mobility = weighted_mobility(candidate.replies);
     let prospects = potential_moves(next.position).count_ones() as i32;
