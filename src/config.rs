@@ -197,10 +197,6 @@ impl Config {
     }
 
     /// Its tables as a file has them.
-    ///
-    /// # Panics
-    ///
-    /// If a config had no JSON form, which would be our own mistake.
     pub fn tables(&self) -> Map<String, Value> {
         let tables = serde_json::to_value(self).expect("a config is plain data");
         let mut tables: Map<String, Value> = serde_json::from_value(tables).expect("its tables have names");
@@ -247,20 +243,12 @@ pub fn load_config(path: &Path) -> Result<LoadedConfig, ConfigError> {
     load_config_with(path, &[])
 }
 
-/// As [`load_config`], with other values for some keys.
-///
-/// # Errors
-///
-/// As [`load_config`].
+/// [`load_config`], with other values for some keys.
 pub fn load_config_with(path: &Path, settings: &[Setting]) -> Result<LoadedConfig, ConfigError> {
     load_text(path, &read_text(path)?, settings)
 }
 
 /// The default config, as an empty file would be read.
-///
-/// # Panics
-///
-/// If what is embedded is not sound, which would be our own mistake.
 pub fn default_config() -> LoadedConfig {
     load_text(Path::new("default.toml"), "", &[]).expect("the embedded config is sound")
 }

@@ -75,7 +75,7 @@ pub fn write_report(config: &LoadedConfig, invocation: &Invocation) -> Result<Re
 ///
 /// # Errors
 ///
-/// As [`write_report`], or a snapshot of the config that is missing or was edited.
+/// Those of [`write_report`], or a snapshot of the config that is missing or was edited.
 pub fn renew_report(registry: &Registry) -> Result<(), StageError> {
     let folder = registry.folder();
     if !exists(&folder.join(REPORT_NAME))? {
@@ -93,10 +93,6 @@ pub fn renew_report(registry: &Registry) -> Result<(), StageError> {
 }
 
 /// Removes the report of a registry if it renews itself, as that of a run at work; whether there was one.
-///
-/// # Errors
-///
-/// A system error.
 pub fn remove_live_report(registry: &Path) -> Result<bool, ArtifactError> {
     let path = registry.join(REPORT_NAME);
     if !exists(&path)? {

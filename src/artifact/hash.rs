@@ -75,10 +75,6 @@ impl FieldHasher {
     }
 
     /// Adds a field of `size` bytes, given in parts.
-    ///
-    /// # Panics
-    ///
-    /// If the parts have a different total size, which would be our own mistake.
     pub fn field_in_parts(&mut self, name: &str, size: u64, parts: impl Iterator<Item: AsRef<[u8]>>) -> &mut Self {
         self.0.update(&(name.len() as u64).to_le_bytes());
         self.0.update(name.as_bytes());

@@ -34,10 +34,6 @@ impl FolderLock {
     }
 
     /// Locks a folder for one purpose among several, under the name of that purpose.
-    ///
-    /// # Errors
-    ///
-    /// As [`FolderLock::take`].
     pub fn take_named(folder: &Path, name: &str) -> Result<Self, ArtifactError> {
         create_folder(folder)?;
         let path = folder.join(name);

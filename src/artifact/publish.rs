@@ -73,15 +73,11 @@ fn write_beside(
 }
 
 /// Writes bytes as a whole file.
-///
-/// # Errors
-///
-/// As [`publish_file`].
 pub fn publish_bytes(path: &Path, bytes: &[u8]) -> Result<(), ArtifactError> {
     publish_repeatable(path, |writer| writer.write_all(bytes))
 }
 
-/// As [`publish_file`], for content that can be written twice.
+/// [`publish_file`], for content that can be written twice.
 fn publish_repeatable(
     path: &Path,
     mut write: impl FnMut(&mut BufWriter<&File>) -> io::Result<()>,
@@ -232,10 +228,6 @@ pub fn exists(path: &Path) -> Result<bool, ArtifactError> {
 }
 
 /// Whether a path is a folder, or a link to one.
-///
-/// # Errors
-///
-/// As [`exists`].
 pub fn is_folder(path: &Path) -> Result<bool, ArtifactError> {
     Ok(known(fs::metadata(path), path)?.is_some_and(|metadata| metadata.is_dir()))
 }
@@ -252,10 +244,6 @@ pub fn check_folder(path: &Path) -> Result<(), ArtifactError> {
 }
 
 /// Whether a path is a symbolic link.
-///
-/// # Errors
-///
-/// As [`exists`].
 pub fn is_link(path: &Path) -> Result<bool, ArtifactError> {
     Ok(known(fs::symlink_metadata(path), path)?.is_some_and(|metadata| metadata.is_symlink()))
 }
@@ -280,10 +268,6 @@ pub fn read_bounded(path: &Path, size_max: u64) -> Result<Vec<u8>, ArtifactError
 }
 
 /// Opens a file of at most `size_max` bytes, without reading it; with its size.
-///
-/// # Errors
-///
-/// As [`read_bounded`].
 pub fn open_bounded(path: &Path, size_max: u64) -> Result<(File, u64), ArtifactError> {
     let failed = |source| ArtifactError::io("read", path, source);
     // Opening a pipe would wait for its writer, so the type is checked first.
@@ -310,7 +294,7 @@ pub fn check_size(path: &Path, size: u64, size_max: u64) -> Result<(), ArtifactE
 ///
 /// # Errors
 ///
-/// As [`read_stream`], or a pipe that nothing was written to.
+/// Those of [`read_stream`], or a pipe that nothing was written to.
 pub fn read_file_or_pipe(path: &Path, size_max: u64) -> Result<Vec<u8>, ArtifactError> {
     let failed = |source| ArtifactError::io("read", path, source);
     // Opening a named pipe would wait for its writer, possibly forever.
@@ -351,10 +335,6 @@ pub struct FolderEntry {
 }
 
 /// The entries of a folder, by name; none if it does not exist.
-///
-/// # Errors
-///
-/// A system error.
 pub fn entries_in(folder: &Path) -> Result<Vec<FolderEntry>, ArtifactError> {
     let read = || {
         let mut entries = Vec::new();

@@ -14,10 +14,6 @@ use std::path::Path;
 const SIZE_MAX: u64 = 128 << 20;
 
 /// The text of a sealed file: fields sorted by name, two spaces of indent, `hash` last, a line end.
-///
-/// # Panics
-///
-/// If the value is not a JSON object, which would be our own mistake.
 pub fn seal(value: &impl Serialize) -> String {
     let value = serde_json::to_value(value).expect("our artifacts are plain data");
     assert!(value.is_object(), "a sealed file is an object");
@@ -54,16 +50,12 @@ pub fn read_sealed<T: DeserializeOwned>(path: &Path) -> Result<T, ArtifactError>
 ///
 /// # Errors
 ///
-/// As [`read_sealed`], or a format version that this renma does not read.
+/// Those of [`read_sealed`], or a format version that this renma does not read.
 pub fn read_versioned<F: DeserializeOwned, T: DeserializeOwned>(path: &Path) -> Result<T, ArtifactError> {
     parse_versioned::<F, T>(path, &read_bounded(path, SIZE_MAX)?)
 }
 
 /// Reads a sealed file, or gives the default value if there is none.
-///
-/// # Errors
-///
-/// As [`read_versioned`].
 pub fn read_versioned_or_default<F: DeserializeOwned, T: DeserializeOwned + Default>(
     path: &Path,
 ) -> Result<T, ArtifactError> {
@@ -74,10 +66,6 @@ pub fn read_versioned_or_default<F: DeserializeOwned, T: DeserializeOwned + Defa
 }
 
 /// Reads the bytes of a sealed file; `path` names them in errors.
-///
-/// # Errors
-///
-/// As [`read_versioned`].
 pub fn parse_versioned<F: DeserializeOwned, T: DeserializeOwned>(
     path: &Path,
     bytes: &[u8],

@@ -19,10 +19,6 @@ pub struct Step {
 
 impl Step {
     /// The run of a stage on the contents of its inputs, with its config table and the version of its algorithm.
-    ///
-    /// # Panics
-    ///
-    /// If the config has no JSON form, which would be our own mistake.
     pub fn new(stage: &str, algorithm: u32, config: &impl Serialize, inputs: &[(&str, String)]) -> Self {
         let config = serde_json::to_value(config).expect("a config is plain data");
         let mut hasher = FieldHasher::new("step");

@@ -144,10 +144,6 @@ impl Table {
     }
 
     /// Joins columns, in the order of the table, to a batch of rows.
-    ///
-    /// # Panics
-    ///
-    /// If the columns are not those of the table, which would be our own mistake.
     pub fn batch(&self, columns: Vec<ArrayRef>) -> RecordBatch {
         RecordBatch::try_new(self.schema(), columns).expect("the columns are those of the table")
     }
@@ -157,10 +153,6 @@ impl Table {
     /// # Errors
     ///
     /// A system error; no part is left behind.
-    ///
-    /// # Panics
-    ///
-    /// If a value is missing that the table must have, which would be our own mistake.
     pub fn write_rows<R: TableRow>(
         &self,
         path: &Path,
@@ -367,11 +359,11 @@ impl Table {
         self.joined(path, batches)
     }
 
-    /// As [`Table::decode`], some rows at a time, for large tables.
+    /// [`Table::decode`], some rows at a time, for large tables.
     ///
     /// # Errors
     ///
-    /// As [`Table::decode`]; each batch may be an error.
+    /// Those of [`Table::decode`]; each batch may be an error.
     pub fn decode_batches<'p>(
         &self,
         path: &'p Path,

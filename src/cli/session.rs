@@ -145,7 +145,7 @@ impl ChosenModel {
     }
 }
 
-/// As [`model_or_default`]; says which it took.
+/// [`model_or_default`]; says which it took.
 pub fn choose_model(command: &str, named: Option<&ModelRef>, models: &Path) -> Result<ChosenModel, ArtifactError> {
     let chosen = model_or_default(named, models)?;
     chosen.announce(command);

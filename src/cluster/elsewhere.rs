@@ -38,7 +38,7 @@ impl Elsewhere {
     ///
     /// # Errors
     ///
-    /// As [`drive`], and a plan that another process drives.
+    /// Those of [`drive`], and a plan that another process drives.
     pub fn drive(&self, plan: &LoadedPlan, context: Context<'_>) -> Result<DriveReport, StageError> {
         let _lock = lock_plan(&plan.path)?;
         if Plan::read(&plan.path)? != plan.plan {

@@ -39,10 +39,6 @@ pub fn foreign_in_output(folder: &Path) -> Result<Option<PathBuf>, ArtifactError
 }
 
 /// What a folder holds that no registry has: a folder that is not a version, or anything if it has no sign of being one.
-///
-/// # Errors
-///
-/// A system error.
 pub fn foreign_in_registry(folder: &Path) -> Result<Option<PathBuf>, ArtifactError> {
     let mut entries = entries_in(folder)?;
     entries.retain(|entry| !entry.name.as_encoded_bytes().starts_with(b"."));

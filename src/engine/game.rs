@@ -226,7 +226,7 @@ impl Game {
         self.play(square)
     }
 
-    /// As [`Game::play_ply`], by a color; a forced pass of the other color may be left out.
+    /// [`Game::play_ply`], by a color; a forced pass of the other color may be left out.
     ///
     /// # Errors
     ///

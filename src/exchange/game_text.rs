@@ -23,10 +23,6 @@ pub fn parse_game(line: &str) -> Result<Option<Game>, NotationError> {
 }
 
 /// The same, and keeps scores.
-///
-/// # Errors
-///
-/// As [`parse_game`].
 pub fn parse_scored_game(line: &str) -> Result<Option<ScoredGame>, NotationError> {
     let text = line.trim_start();
     let uncommented = text.split('#').next().unwrap_or_default();

@@ -159,10 +159,6 @@ impl<T: ConfigTable> Checked<T> {
     /// # Errors
     ///
     /// The first key that is out of range, or does not go with the others.
-    ///
-    /// # Panics
-    ///
-    /// If the table has no JSON form, which would be our own mistake.
     pub fn new(table: T) -> Result<Self, KeyFault> {
         Self::read(serde_json::to_value(table).expect("a config is plain data"))
     }
@@ -187,10 +183,6 @@ impl<T: ConfigTable> Checked<T> {
     }
 
     /// The table in a dataset's manifest, checked as one that comes from a file.
-    ///
-    /// # Errors
-    ///
-    /// As [`Checked::read`].
     pub fn of_dataset(dataset: &Dataset) -> Result<Self, ArtifactError> {
         let path = dataset.folder().join("manifest.json");
         Self::read(dataset.manifest().config.clone())
@@ -198,10 +190,6 @@ impl<T: ConfigTable> Checked<T> {
     }
 
     /// The same table with other values.
-    ///
-    /// # Errors
-    ///
-    /// As [`Checked::new`].
     pub fn with(&self, change: impl FnOnce(&mut T)) -> Result<Self, KeyFault>
     where
         T: Clone,

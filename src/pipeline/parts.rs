@@ -133,7 +133,7 @@ pub(super) trait PartKind: Sync + Sized {
         Ok(())
     }
 
-    /// As [`Shards::progress`].
+    /// See [`Shards::progress`].
     fn progress(
         &self,
         parts: &Parts<'_, Self>,

@@ -59,10 +59,6 @@ impl Request {
     }
 
     /// The task that it stands for, with its models.
-    ///
-    /// # Errors
-    ///
-    /// As [`Request::asked`].
     pub fn work(&self, models: &Models<LoadedModel>) -> Result<Box<dyn Work>, StageError> {
         Ok(match self.stage {
             Stage::Generate => Box::new(GenerateTask::new(self, models)?),

@@ -137,7 +137,7 @@ impl<'a> Engine<'a> {
         Ok(vertex_text(square))
     }
 
-    /// As [`Self::genmove`], but nothing is played, and nothing charged to the clock.
+    /// [`Self::genmove`], but nothing is played, and nothing charged to the clock.
     fn reg_genmove(&mut self, black: bool) -> GtpAnswer {
         let plies = self.session.game().plies().len();
         let square = self.best_move(black)?;

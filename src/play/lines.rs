@@ -89,7 +89,7 @@ impl Lines {
         Self::read_with(input, |_| ())
     }
 
-    /// As [`Lines::read`]; each line is shown to `arrive` before it waits for its turn.
+    /// [`Lines::read`]; each line is shown to `arrive` before it waits for its turn.
     pub(super) fn read_with(
         input: impl BufRead + Send + 'static,
         arrive: impl Fn(&InputLine) + Send + 'static,
@@ -99,7 +99,7 @@ impl Lines {
         Self { lines, typed: None }
     }
 
-    /// As [`Lines::next`], after a prompt if a person types.
+    /// [`Lines::next`], after a prompt if a person types.
     pub(super) fn ask(&self, prompt: &str, stop: &AtomicBool) -> Option<InputLine> {
         if let Some(typed) = &self.typed {
             typed.prompts.send(prompt.to_owned()).ok()?;

@@ -116,7 +116,7 @@ impl<'m> GameSession<'m> {
         self.game = game;
     }
 
-    /// As [`Game::play_ply`].
+    /// See [`Game::play_ply`].
     ///
     /// # Errors
     ///
@@ -125,7 +125,7 @@ impl<'m> GameSession<'m> {
         self.game.play_ply(square)
     }
 
-    /// As [`Game::play_as`].
+    /// See [`Game::play_as`].
     ///
     /// # Errors
     ///
@@ -147,7 +147,7 @@ impl<'m> GameSession<'m> {
         }
     }
 
-    /// As [`Game::redo`].
+    /// See [`Game::redo`].
     pub fn redo(&mut self) -> Option<Option<Square>> {
         self.game.redo()
     }
@@ -158,7 +158,7 @@ impl<'m> GameSession<'m> {
         self.search_on(None)
     }
 
-    /// As [`GameSession::search`], in no more time than the clock of the side to move allows, if it has one.
+    /// [`GameSession::search`], in no more time than the clock of the side to move allows, if it has one.
     pub fn search_on(&mut self, clock: Option<Clock>) -> SearchResult {
         let begun = Instant::now();
         let empties = self.game.latest().position.empties();
@@ -195,7 +195,7 @@ impl<'m> GameSession<'m> {
         result
     }
 
-    /// As [`GameSession::search`], within other limits.
+    /// [`GameSession::search`], within other limits.
     pub fn search_within(&mut self, limits: Limits) -> SearchResult {
         self.search_position(self.game.latest().position, limits)
     }

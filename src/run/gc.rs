@@ -91,7 +91,7 @@ pub fn closed_text(last: u32) -> Option<String> {
 ///
 /// # Errors
 ///
-/// As [`plan`], or a system error; what is removed stays removed.
+/// Those of [`plan`], or a system error; what is removed stays removed.
 pub fn collect(mut lineage: Lineage<'_>) -> Result<GcPlan, StageError> {
     let registry = lineage.registry.folder();
     check_idle(lineage.registry, lineage.datasets)?;

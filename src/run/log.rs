@@ -66,10 +66,6 @@ pub fn utc(unix_seconds: u64) -> String {
 }
 
 /// Adds a call to the log of a registry.
-///
-/// # Panics
-///
-/// If the record has no JSON form, which would be our own mistake.
 pub fn append_call(registry: &Path, record: &CallRecord) -> Result<(), ArtifactError> {
     append_line(&registry.join(RUN_LOG_NAME), &serde_json::to_string(record).expect("a record is plain data"))
 }

@@ -100,10 +100,6 @@ impl Lineage<'_> {
     }
 
     /// What [`Lineage::begin_next`] would do, and what a restart would remove first; nothing is written.
-    ///
-    /// # Errors
-    ///
-    /// As [`Lineage::begin_next`].
     pub fn preview_next(
         &mut self,
         change: Change,

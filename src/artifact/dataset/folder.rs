@@ -123,11 +123,7 @@ impl Dataset {
         self.read(self.manifest.kind.table(&POSITIONS), index, stop)
     }
 
-    /// As [`Dataset::rows`], each row with its position, which is valid.
-    ///
-    /// # Errors
-    ///
-    /// As [`Dataset::rows`].
+    /// [`Dataset::rows`], each row with its position, which is valid.
     pub fn positions(&self, index: usize, stop: &AtomicBool) -> Result<Vec<(Position, PositionRow)>, ArtifactError> {
         let path = part_path(&self.folder, &POSITIONS, index);
         let with_position = |(number, row): (usize, PositionRow)| {
@@ -204,10 +200,6 @@ pub fn recipe_of(folder: &Path) -> Result<Option<ContentHash>, ArtifactError> {
 }
 
 /// The recipe in the first part of a dataset folder.
-///
-/// # Errors
-///
-/// A system error.
 pub fn recipe_of_parts(folder: &Path) -> Result<Option<ContentHash>, ArtifactError> {
     for table in [&POSITIONS, &GAMES, &MPC_SAMPLES] {
         let footer = match Table::read_footer(&part_path(folder, table, 0)) {

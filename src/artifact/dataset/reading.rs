@@ -32,19 +32,11 @@ impl Manifest {
     }
 
     /// The manifest of a dataset folder of one kind, if it is finished.
-    ///
-    /// # Errors
-    ///
-    /// As [`Manifest::read`].
     pub fn find(folder: &Path, kind: DatasetKind) -> Result<Option<Self>, ArtifactError> {
         exists(&folder.join("manifest.json"))?.then(|| Self::read(folder, kind)).transpose()
     }
 
     /// The manifest of a dataset folder of any kind, if it is finished.
-    ///
-    /// # Errors
-    ///
-    /// As [`Manifest::read_any`].
     pub fn find_any(folder: &Path) -> Result<Option<Self>, ArtifactError> {
         exists(&folder.join("manifest.json"))?.then(|| Self::read_any(folder)).transpose()
     }

@@ -77,7 +77,7 @@ impl Recipe {
     ///
     /// # Errors
     ///
-    /// As [`Recipe::manifest_in`], or a system error.
+    /// Those of [`Recipe::manifest_in`], or a system error.
     pub fn finished(&self, folder: &Path, asked: u64) -> Result<Option<Manifest>, ArtifactError> {
         let manifest = self.manifest_in(folder, asked)?;
         match manifest {

@@ -82,10 +82,6 @@ impl Archive {
     }
 
     /// Reads the files in the folder of a version.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::collect`].
     pub fn of_folder(folder: &Path) -> Result<Self, ArtifactError> {
         Self::collect(folder, |name| {
             let path = folder.join(name);

@@ -144,10 +144,6 @@ fn entry(pattern: &Pattern) -> PatternEntry {
 }
 
 /// The text of a features file.
-///
-/// # Panics
-///
-/// If the set has no TOML form, which would be our own mistake.
 pub fn features_text(set: &PatternSet) -> String {
     let shape = Some(set.vectors()).filter(|shape| 0 < shape.size);
     let file = FeaturesFile {

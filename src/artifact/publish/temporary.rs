@@ -91,20 +91,12 @@ pub fn sweep(folder: &Path) -> Result<(), ArtifactError> {
     sweep_named(folder, TEMPORARY_PREFIX)
 }
 
-/// As [`sweep`], in a folder that other programs use too: only names of renma are considered.
-///
-/// # Errors
-///
-/// As [`sweep`].
+/// [`sweep`], in a folder that other programs use too: only names of renma are considered.
 pub fn sweep_own(folder: &Path) -> Result<(), ArtifactError> {
     sweep_named(folder, OWN_PREFIX)
 }
 
-/// As [`sweep`], in a folder and all folders below it, but never through a symbolic link.
-///
-/// # Errors
-///
-/// As [`sweep`].
+/// [`sweep`], in a folder and all folders below it, but never through a symbolic link.
 pub fn sweep_tree(folder: &Path) -> Result<(), ArtifactError> {
     if is_link(folder)? || !is_folder(folder)? {
         return Ok(());

@@ -47,7 +47,7 @@ impl Kernel for Avx2 {
     const INSTRUCTIONS: Instructions = Instructions::Avx2;
 }
 
-/// As [`Avx2`], with AVX-512 F, VL and CD on vectors of 256 bits.
+/// [`Avx2`], with AVX-512 F, VL and CD on vectors of 256 bits.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
 pub(in crate::engine) struct Avx512;

@@ -129,13 +129,13 @@ impl Position {
         self.legal_moves() == 0 && self.pass().legal_moves() == 0
     }
 
-    /// As [`Position::legal_moves`], with the kernel `K`.
+    /// [`Position::legal_moves`], with the kernel `K`.
     #[inline(always)]
     pub(in crate::engine) fn legal_moves_by<K: Kernel>(self) -> u64 {
         moves::legal_moves::<K>(self.player, self.opponent)
     }
 
-    /// As [`Position::flips`], with the kernel `K`.
+    /// [`Position::flips`], with the kernel `K`.
     #[inline(always)]
     pub(in crate::engine) fn flips_by<K: Kernel>(self, square: Square) -> u64 {
         moves::flips::<K>(self.player, self.opponent, square.index())

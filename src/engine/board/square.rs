@@ -39,7 +39,7 @@ impl Square {
         if set == 0 { None } else { Some(Self(set.trailing_zeros() as u8)) }
     }
 
-    /// As [`Square::lowest`], but a1 for the empty set, so that it costs no branch.
+    /// [`Square::lowest`], but a1 for the empty set, so that it costs no branch.
     #[inline(always)]
     pub(in crate::engine) const fn lowest_or_a1(set: u64) -> Self {
         Self(set.trailing_zeros() as u8 & 63)

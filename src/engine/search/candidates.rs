@@ -106,7 +106,7 @@ pub fn pick(candidates: &mut [Candidate], from: usize) -> Candidate {
     candidates[from]
 }
 
-/// As [`pick`], but moves that are busy come after all others.
+/// [`pick`], but moves that are busy come after all others.
 pub fn pick_free(candidates: &mut [Candidate], from: usize, is_busy: impl Fn(&Candidate) -> bool) -> Candidate {
     loop {
         let candidate = pick(candidates, from);

@@ -142,7 +142,7 @@ fn searched<K: Kernel, W: Window<Unit = Discs>>(
     value
 }
 
-/// As [`midgame::best_child`].
+/// See [`midgame::best_child`].
 #[inline(always)]
 fn best_child<K: Kernel, W: Window<Unit = Discs>>(
     run: &mut SearchRun<'_>,

@@ -62,7 +62,7 @@ impl<'m> Searcher<'m> {
         Self::with_kernel(evaluation, mpc, table_bits, KernelChoice::detect())
     }
 
-    /// As [`Searcher::new`], with the given kernel; results and node counts do not depend on it.
+    /// [`Searcher::new`], with the given kernel; results and node counts do not depend on it.
     pub fn with_kernel(evaluation: &'m Evaluation, mpc: &'m MpcTable, table_bits: u8, kernel: KernelChoice) -> Self {
         Self {
             evaluation,

@@ -36,7 +36,7 @@ impl<'m> Team<'m> {
         Self { members: self.members.into_iter().map(|member| member.stopped_by(stop)).collect(), ..self }
     }
 
-    /// As [`Searcher::alarmed_by`].
+    /// See [`Searcher::alarmed_by`].
     pub fn alarmed_by(self, alarm: &Arc<AtomicBool>) -> Self {
         Self { members: self.members.into_iter().map(|member| member.alarmed_by(alarm)).collect(), ..self }
     }

@@ -57,7 +57,7 @@ impl Decider {
         self.look_at(pair_counts(batch));
     }
 
-    /// As [`Decider::look`], at the pairs of a batch.
+    /// [`Decider::look`], at the pairs of a batch.
     pub(super) fn look_at(&mut self, batch: PairCounts) {
         self.pairs = std::array::from_fn(|class| self.pairs[class] + batch[class]);
         if let Some(test) = &self.test {

@@ -28,10 +28,6 @@ pub fn generate(task: &GenerateTask, context: Context<'_>) -> Result<GenerateRep
 }
 
 /// Plays games until `is_enough`, at least one, and discards them; returns their number. It shows how long games take.
-///
-/// # Errors
-///
-/// As [`generate`].
 pub fn play_until(task: &GenerateTask, is_enough: impl Fn() -> bool, context: Context<'_>) -> Result<u64, StageError> {
     let openings = Openings::new(&task.config, task.book.as_ref())?;
     let mut player =

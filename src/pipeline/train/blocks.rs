@@ -47,7 +47,7 @@ impl<R: BlockRow> Blocks<R> {
         Self::keeping(folder, memory, vec![0..=EMPTIES_MAX])
     }
 
-    /// As [`Blocks::new`], but only rows with numbers of empty squares in these ranges are kept. The others count too: the
+    /// [`Blocks::new`], but only rows with numbers of empty squares in these ranges are kept. The others count too: the
     /// blocks and places of the rows that are kept stay the same.
     pub const fn keeping(folder: PathBuf, memory: u64, kept: Vec<RangeInclusive<u8>>) -> Self {
         Self {
@@ -79,10 +79,6 @@ impl<R: BlockRow> Blocks<R> {
     }
 
     /// Ends the last block.
-    ///
-    /// # Errors
-    ///
-    /// As [`Blocks::extend`].
     pub fn finish(&mut self) -> Result<(), ArtifactError> {
         if self.pending_count == 0 {
             return Ok(());

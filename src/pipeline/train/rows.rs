@@ -160,11 +160,7 @@ pub fn read_rows(task: &TrainTask, datasets: &[Dataset], context: Context<'_>) -
     filled(set, task, datasets, context)
 }
 
-/// As [`read_rows`], only the rows to learn with numbers of empty squares in these ranges, in the same blocks.
-///
-/// # Errors
-///
-/// As [`read_rows`].
+/// [`read_rows`], only the rows to learn with numbers of empty squares in these ranges, in the same blocks.
 pub(super) fn read_some_rows(
     task: &TrainTask,
     datasets: &[Dataset],

@@ -88,7 +88,7 @@ pub fn fit(task: &TrainTask, set: &TrainingSet, context: Context<'_>) -> Result<
     fit_from(task, set, None, context)
 }
 
-/// As [`fit`], resuming after what a checkpoint contains and keeping it up to date.
+/// [`fit`], resuming after what a checkpoint contains and keeping it up to date.
 fn fit_from(
     task: &TrainTask,
     set: &TrainingSet,
@@ -125,10 +125,6 @@ fn fit_from(
 }
 
 /// Learning alone, without any judgment: the number of rows learned, each as often as it was visited.
-///
-/// # Errors
-///
-/// As [`fit`].
 pub fn learn(task: &TrainTask, set: &TrainingSet, context: Context<'_>) -> Result<u64, StageError> {
     let (plan, map) = (TrainPlan::new(&task.features, &task.config), SlotMap::new(&task.features));
     let (initial, rows) = (&Initial::new(task)?, &set.training);

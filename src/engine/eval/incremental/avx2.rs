@@ -99,7 +99,7 @@ pub unsafe fn squared_sum<const PARTS: usize>(components: &[i8], places: &[u32])
     sum_of_4(sums.into_iter().map(squared).fold(_mm_setzero_si128(), |all, part| _mm_add_epi32(all, part)))
 }
 
-/// As [`squared_sum`], with 8 components.
+/// [`squared_sum`], with 8 components.
 ///
 /// # Safety
 ///
