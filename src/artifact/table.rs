@@ -1,5 +1,6 @@
 //! Tables on disk: one Parquet file per part, its columns typed once, its bytes repeatable.
 
+mod batches;
 pub mod content;
 pub mod row;
 
@@ -10,13 +11,13 @@ use super::line::visible;
 use super::pages;
 use super::panics::caught;
 use super::publish::{open_bounded, publish_bytes, read_bounded};
-use arrow::array::{ArrayRef, AsArray, RecordBatch};
+use arrow::array::{ArrayRef, RecordBatch};
 use arrow::compute::concat_batches;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use batches::RecordBatches;
 use bytes::Bytes;
 use content::{content_hash, content_of};
 use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 use parquet::basic::{Compression, Encoding, Type, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{KeyValue, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
@@ -27,7 +28,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 /// The program that files name, in the form that readers expect. The number is that of how we write, so that a new version of a
 /// library changes no byte.
@@ -511,63 +512,6 @@ pub fn footer_of(metadata: &ParquetMetaData) -> Footer {
     pairs.filter_map(|pair| Some((pair.key.clone(), pair.value.clone()?))).collect()
 }
 
-/// The rows of a part, some at a time, with the columns of the table in order, and never more than its footer says.
-struct RecordBatches<'p> {
-    path: &'p Path,
-    /// Of the file, in bytes.
-    size: u64,
-    stop: &'p AtomicBool,
-    footer: Footer,
-    /// None after an error.
-    reader: Option<ParquetRecordBatchReader>,
-    rows_left: u64,
-    /// Where the file has each column of the table.
-    order: Vec<usize>,
-    /// That of the table.
-    schema: SchemaRef,
-}
-
-impl RecordBatches<'_> {
-    fn check_rows(&self, rows_max: u64) -> Result<(), ArtifactError> {
-        if self.rows_left <= rows_max {
-            return Ok(());
-        }
-        Err(ArtifactError::damaged(self.path, format!("it has {} rows, at most {rows_max} expected", self.rows_left)))
-    }
-}
-
-impl Iterator for RecordBatches<'_> {
-    type Item = Result<RecordBatch, ArtifactError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let mut reader = self.reader.take()?;
-        if self.stop.load(Ordering::Relaxed) {
-            return Some(Err(ArtifactError::Interrupted));
-        }
-        let damaged = |reason: &str| Some(Err(ArtifactError::damaged(self.path, reason)));
-        let next = guarded(self.path, self.size, move || reader.next().transpose().map(|batch| (batch, reader)));
-        let (batch, reader) = match next {
-            Ok((Some(batch), reader)) => (batch, reader),
-            Ok((None, _)) if self.rows_left == 0 => return None,
-            Ok((None, _)) => return damaged("it holds fewer rows than its footer says"),
-            Err(error) => return Some(Err(error)),
-        };
-        let rows = batch.num_rows() as u64;
-        let Some(rows_left) = self.rows_left.checked_sub(rows) else {
-            return damaged("it holds more rows than its footer says");
-        };
-        let text_size = |column: &ArrayRef| column.as_string_opt::<i32>().map_or(0, |texts| texts.value_data().len());
-        if let Some(size) = batch.columns().iter().map(text_size).find(|&size| rows * ROW_SIZE_MAX < size as u64) {
-            return damaged(&format!("the texts of {rows} rows have {size} bytes"));
-        }
-        self.rows_left = rows_left;
-        self.reader = Some(reader);
-        let columns = self.order.iter().map(|&index| Arc::clone(batch.column(index))).collect();
-        let arranged = RecordBatch::try_new(Arc::clone(&self.schema), columns);
-        Some(arranged.map_err(|error| ArtifactError::damaged(self.path, error.to_string())))
-    }
-}
-
 /// The bytes of a part, if they are those that a manifest lists.
 ///
 /// # Errors
@@ -598,6 +542,7 @@ fn check_listed_size(path: &Path, size: u64, entry: &FileEntry) -> Result<(), Ar
 mod tests {
     use super::*;
     use arrow::array::{StringArray, UInt64Array};
+    use std::sync::atomic::Ordering;
 
     #[test]
     fn decoding_ends_at_the_batch_before_which_the_flag_is_raised() {
