@@ -7,7 +7,8 @@ use renma::artifact::{Builtin, NEVER};
 use renma::engine::board::perft::perft;
 use renma::engine::eval::builtin;
 use renma::engine::{
-    Depth, Evaluation, KernelChoice, Limits, MpcLevel, MpcTable, Position, Searcher, Squares, VectorShape,
+    Depth, Evaluation, KernelChoice, Limits, MpcLevel, MpcTable, Position, Searcher, Squares,
+    VectorShape,
 };
 use std::sync::Arc;
 
@@ -27,7 +28,10 @@ fn position(moves: u8) -> Position {
     for _ in 0..moves {
         let children = position.children();
         let middle = children.size_hint().0 / 2;
-        position = position.children().nth(middle).map_or(position.pass(), |(_, next)| next);
+        position = position
+            .children()
+            .nth(middle)
+            .map_or(position.pass(), |(_, next)| next);
     }
     position
 }
@@ -61,10 +65,14 @@ fn flips_of_50(bencher: Bencher<'_, '_>) {
         .iter()
         .flat_map(|position| Squares(position.legal_moves()).map(move |square| (position, square)))
         .collect();
-    bencher.counter(divan::counter::ItemsCount::new(moves.len())).bench(|| {
-        let sets = moves.iter().map(|&(position, square)| position.flips(square));
-        sets.fold(0, |all, set| all ^ set)
-    });
+    bencher
+        .counter(divan::counter::ItemsCount::new(moves.len()))
+        .bench(|| {
+            let sets = moves
+                .iter()
+                .map(|&(position, square)| position.flips(square));
+            sets.fold(0, |all, set| all ^ set)
+        });
 }
 
 /// The plain walk over the features of the shipped model.
@@ -81,7 +89,9 @@ fn depth_1_of_champion(bencher: Bencher<'_, '_>, kernel: KernelChoice) {
     let mut searcher = Searcher::with_kernel(&model.evaluation, &model.mpc, TABLE_BITS, kernel);
     bencher.bench_local(|| {
         searcher.clear();
-        searcher.search(position, Limits::full_width(Depth(1))).nodes
+        searcher
+            .search(position, Limits::full_width(Depth(1)))
+            .nodes
     });
 }
 
@@ -90,7 +100,12 @@ fn depth_1_of_champion(bencher: Bencher<'_, '_>, kernel: KernelChoice) {
 #[divan::bench(args = [0, 8, 16, 32])]
 fn depth_10_with_vectors(bencher: Bencher<'_, '_>, size: u8) {
     let model = Builtin::Champion.model();
-    let set = (**model.evaluation.set()).clone().with_vectors(VectorShape { size, ..VectorShape::none() });
+    let set = (**model.evaluation.set())
+        .clone()
+        .with_vectors(VectorShape {
+            size,
+            ..VectorShape::none()
+        });
     let set = set.expect("it has 57 terms");
     let component = |&canonical: &u32, number: u8| {
         let mixed = (canonical * 32 + u32::from(number)).wrapping_mul(0x9E37_79B9);
@@ -98,19 +113,33 @@ fn depth_10_with_vectors(bencher: Bencher<'_, '_>, size: u8) {
     };
     let vector = |canonical| (0..size).map(move |number| component(canonical, number));
     let vectors = set.canonical().iter().flat_map(vector).collect();
-    let evaluation = Evaluation::with_vectors(Arc::new(set.clone()), model.evaluation.weights().to_vec(), vectors);
+    let evaluation = Evaluation::with_vectors(
+        Arc::new(set.clone()),
+        model.evaluation.weights().to_vec(),
+        vectors,
+    );
     let evaluation = evaluation.expect("its mirrors are equal");
     let mut searcher = Searcher::new(&evaluation, &model.mpc, TABLE_BITS);
     let mut search = || {
         let positions = (20..32).map(position);
         let searched = positions.map(|position| {
             searcher.clear();
-            searcher.search(position, Limits { mpc: MpcLevel::P87, ..Limits::full_width(Depth(10)) }).nodes
+            searcher
+                .search(
+                    position,
+                    Limits {
+                        mpc: MpcLevel::P87,
+                        ..Limits::full_width(Depth(10))
+                    },
+                )
+                .nodes
         });
         searched.sum::<u64>()
     };
     let nodes = search();
-    bencher.counter(divan::counter::ItemsCount::new(nodes)).bench_local(search);
+    bencher
+        .counter(divan::counter::ItemsCount::new(nodes))
+        .bench_local(search);
 }
 
 /// The plain walk of a position in the middle of the game.
@@ -127,7 +156,9 @@ fn depth_6(bencher: Bencher<'_, '_>, kernel: KernelChoice) {
     let mut searcher = Searcher::with_kernel(&evaluation, &mpc, TABLE_BITS, kernel);
     bencher.bench_local(|| {
         searcher.clear();
-        searcher.search(position, Limits::full_width(Depth(6))).nodes
+        searcher
+            .search(position, Limits::full_width(Depth(6)))
+            .nodes
     });
 }
 

@@ -47,7 +47,9 @@ impl<'a> Player<'a> {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut arguments = std::env::args().skip(1).filter(|argument| !argument.starts_with("--"));
+    let mut arguments = std::env::args()
+        .skip(1)
+        .filter(|argument| !argument.starts_with("--"));
     let Some(pairs) = arguments.next() else {
         println!("no pairs: cargo bench --bench levels -- PAIRS [FIRST]");
         return Ok(());
@@ -56,12 +58,21 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let champion = LoadedModel::builtin(Builtin::Champion).model;
     let disc_count = LoadedModel::builtin(Builtin::DiscCount).model;
     let openings = openings(&champion, pairs.parse()?);
-    println!("{} openings, {} games per match; ms of the stronger player", openings.len(), 2 * openings.len());
+    println!(
+        "{} openings, {} games per match; ms of the stronger player",
+        openings.len(),
+        2 * openings.len()
+    );
     let mut before = Player::Greedy(&disc_count);
     for level in LEVELS {
         let player = Player::Level(&champion, level);
         if first <= level.number() {
-            println!("{:>2} {:<12} {}", level.number(), level.name, play_match([player, before], &openings));
+            println!(
+                "{:>2} {:<12} {}",
+                level.number(),
+                level.name,
+                play_match([player, before], &openings)
+            );
         }
         before = player;
     }
@@ -78,7 +89,8 @@ fn openings(model: &Model, count: usize) -> Vec<Game> {
         while !game.is_over() && game.moves().count() < OPENING_PLIES {
             game.pass_if_forced();
             let square = rng.pick(Squares(game.latest().position.legal_moves()));
-            game.play(square.expect("the side to move has a move")).expect("the move is legal");
+            game.play(square.expect("the side to move has a move"))
+                .expect("the move is legal");
         }
         game.pass_if_forced();
         game
@@ -98,8 +110,15 @@ fn play_match(players: [Player<'_>; 2], openings: &[Game]) -> String {
         .par_iter()
         .map_init(sessions, |sessions, opening| {
             let mut times = Vec::new();
-            let results = [true, false].map(|black| play(players, sessions, opening.clone(), black, &mut times));
-            (results.into_iter().map(|discs| (discs.signum() + 1) as usize).sum(), times)
+            let results = [true, false]
+                .map(|black| play(players, sessions, opening.clone(), black, &mut times));
+            (
+                results
+                    .into_iter()
+                    .map(|discs| (discs.signum() + 1) as usize)
+                    .sum(),
+                times,
+            )
         })
         .collect();
     let mut pairs = [0; 5];
@@ -131,10 +150,15 @@ fn play(
         if side == 0 {
             times.push(thread_milliseconds() - began);
         }
-        game.play(result.best_move.expect("the side to move has a move")).expect("the search plays by the rules");
+        game.play(result.best_move.expect("the side to move has a move"))
+            .expect("the search plays by the rules");
         game.pass_if_forced();
     }
-    if first_is_black { game.black_discs().0 } else { -game.black_discs().0 }
+    if first_is_black {
+        game.black_discs().0
+    } else {
+        -game.black_discs().0
+    }
 }
 
 fn thread_milliseconds() -> f64 {

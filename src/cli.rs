@@ -55,7 +55,9 @@ pub fn main() -> ExitCode {
     memory::return_large_blocks();
     let is_long = std::env::args_os().any(|word| word == "--help");
     let command = help::command(if is_long { Detail::Long } else { Detail::Short });
-    let parsed = command.try_get_matches().and_then(|matches| Arguments::from_arg_matches(&matches));
+    let parsed = command
+        .try_get_matches()
+        .and_then(|matches| Arguments::from_arg_matches(&matches));
     let arguments = match parsed {
         Ok(arguments) => arguments,
         Err(error) => return answer(&error),
@@ -67,7 +69,8 @@ pub fn main() -> ExitCode {
     };
     let work = AssertUnwindSafe(|| start(&session, arguments.command));
     // The hook has said where.
-    let result = catch_unwind(work).unwrap_or_else(|_| Err(anyhow!("this is an error in renma: report it")));
+    let result =
+        catch_unwind(work).unwrap_or_else(|_| Err(anyhow!("this is an error in renma: report it")));
     if let Some(folder) = UNSYNCABLE.get() {
         let folder = folder.display();
         say(&format!(
@@ -112,11 +115,17 @@ fn answer(help: &clap::Error) -> ExitCode {
         // Without stderr there is nowhere to report to.
         help.print().ok();
         // Of wrong arguments clap does not say whether JSON is wanted.
-        let json = std::env::args_os().skip(1).take_while(|word| word != "--").any(|word| word == "--json");
+        let json = std::env::args_os()
+            .skip(1)
+            .take_while(|word| word != "--")
+            .any(|word| word == "--json");
         return end(&Failure::of_arguments(help), json);
     }
     let printed = print_with(|writer| help.print().and_then(|()| writer.flush()));
-    printed.map_or_else(|error| report(&error.into(), false), |()| exit_code::DONE.into())
+    printed.map_or_else(
+        |error| report(&error.into(), false),
+        |()| exit_code::DONE.into(),
+    )
 }
 
 /// Prints an error with its causes, for a script too if it asked for JSON, and gives its exit code.

@@ -161,7 +161,9 @@ pub enum ConfigError {
 impl ConfigError {
     /// The exit code that says so.
     pub fn exit_code(&self) -> u8 {
-        let (Self::Unreadable(source) | Self::Named { source, .. }) = self else { return exit_code::USAGE };
+        let (Self::Unreadable(source) | Self::Named { source, .. }) = self else {
+            return exit_code::USAGE;
+        };
         match source.exit_code() {
             // A config and the files it names are arguments rather than input.
             exit_code::BAD_INPUT => exit_code::USAGE,
@@ -192,16 +194,26 @@ impl Config {
             fit_mpc: taken(&mut tables)?,
             gate: taken(&mut tables)?,
         };
-        let unknown = |table: &String| KeyFault { key: table.clone(), reason: format!("[{table}]: unknown table") };
-        tables.keys().next().map_or(Ok(config), |table| Err(unknown(table)))
+        let unknown = |table: &String| KeyFault {
+            key: table.clone(),
+            reason: format!("[{table}]: unknown table"),
+        };
+        tables
+            .keys()
+            .next()
+            .map_or(Ok(config), |table| Err(unknown(table)))
     }
 
     /// Its tables as a file has them.
     pub fn tables(&self) -> Map<String, Value> {
         let tables = serde_json::to_value(self).expect("a config is plain data");
-        let mut tables: Map<String, Value> = serde_json::from_value(tables).expect("its tables have names");
+        let mut tables: Map<String, Value> =
+            serde_json::from_value(tables).expect("its tables have names");
         for table in SELECTIVE_IN {
-            if let Some(selective) = tables[table].as_object_mut().and_then(|keys| keys.remove(SelectiveConfig::NAME)) {
+            if let Some(selective) = tables[table]
+                .as_object_mut()
+                .and_then(|keys| keys.remove(SelectiveConfig::NAME))
+            {
                 tables.insert(SelectiveConfig::NAME.to_owned(), selective);
             }
         }
@@ -215,17 +227,30 @@ fn taken<T: ConfigTable>(tables: &mut Map<String, Value>) -> Result<Checked<T>, 
 
 /// The keys of a table, if there is one of this name.
 fn keys_of(table: &str) -> Option<&'static [Key]> {
-    TABLES.iter().find(|(name, _)| *name == table).map(|(_, keys)| *keys)
+    TABLES
+        .iter()
+        .find(|(name, _)| *name == table)
+        .map(|(_, keys)| *keys)
 }
 
 /// Tables as a file has them: each key that has a value, in the order of the default.
 pub fn tables_text(tables: &Map<String, Value>) -> String {
     let text_of_table = |(table, keys): &(&str, &[Key])| {
         let found = tables.get(*table)?;
-        let lines = keys.iter().filter_map(|key| Some(format!("{} = {}\n", key.name, toml_text(found.get(key.name)?))));
+        let lines = keys.iter().filter_map(|key| {
+            Some(format!(
+                "{} = {}\n",
+                key.name,
+                toml_text(found.get(key.name)?)
+            ))
+        });
         Some(format!("[{table}]\n{}", lines.collect::<String>()))
     };
-    TABLES.iter().filter_map(text_of_table).collect::<Vec<_>>().join("\n")
+    TABLES
+        .iter()
+        .filter_map(text_of_table)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// A value as a config has it.
@@ -254,21 +279,39 @@ pub fn default_config() -> LoadedConfig {
 }
 
 fn load_text(path: &Path, text: &str, settings: &[Setting]) -> Result<LoadedConfig, ConfigError> {
-    let invalid = |origin, reason| ConfigError::Invalid { place: place(path, origin), reason };
+    let invalid = |origin, reason| ConfigError::Invalid {
+        place: place(path, origin),
+        reason,
+    };
     // The file of the default names nothing that differs from it but what lies beside it.
     let is_copy = text == DEFAULT;
     let text = if is_copy { "" } else { text };
-    let settings: String = settings.iter().map(|setting| format!("{}\n", setting.line())).collect();
-    let Resolved { config, origins } =
-        resolve(text, &settings, DEFAULT).map_err(|Fault { origin, reason }| invalid(origin, reason))?;
+    let settings: String = settings
+        .iter()
+        .map(|setting| format!("{}\n", setting.line()))
+        .collect();
+    let Resolved { config, origins } = resolve(text, &settings, DEFAULT)
+        .map_err(|Fault { origin, reason }| invalid(origin, reason))?;
     let builtin = builtin::name_of(path);
-    let folder = if builtin.is_some() { Path::new("") } else { path.parent().unwrap_or(Path::new(".")) };
+    let folder = if builtin.is_some() {
+        Path::new("")
+    } else {
+        path.parent().unwrap_or(Path::new("."))
+    };
     let named = |key: &'static str, value: &str| {
-        let (place, setting) = (place(path, origins.get(key).copied()), format!("{key} = \"{value}\""));
-        move |source| ConfigError::Named { place, setting, source }
+        let (place, setting) = (
+            place(path, origins.get(key).copied()),
+            format!("{key} = \"{value}\""),
+        );
+        move |source| ConfigError::Named {
+            place,
+            setting,
+            source,
+        }
     };
     let features = config.run.features.as_str();
-    let is_beside = origins.contains_key("run.features") || (is_copy && exists(&folder.join(features)).unwrap_or(true));
+    let is_beside = origins.contains_key("run.features")
+        || (is_copy && exists(&folder.join(features)).unwrap_or(true));
     let is_embedded = builtin.is_some() || !is_beside;
     let features = match builtin::text_of(&builtin::FEATURES, features).filter(|_| is_embedded) {
         Some(text) => parse_features(text).expect("the embedded features are sound"),
@@ -277,18 +320,31 @@ fn load_text(path: &Path, text: &str, settings: &[Setting]) -> Result<LoadedConf
     let book = config.generate.openings.book();
     let read = |book| read_book(&folder.join(book)).map_err(named("generate.book", book));
     let book = book.map(read).transpose()?;
-    let stem = || path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let stem = || {
+        path.file_stem()
+            .map(|stem| stem.to_string_lossy().into_owned())
+            .unwrap_or_default()
+    };
     let name = builtin.map_or_else(stem, str::to_owned);
     // It becomes the name of folders.
     let reason = match &*name {
         "shipped" => ": models/shipped is the model that ships",
         "sample" | "yardstick" => ": its datasets are part of the project",
         sound if is_line(sound) && ![".", ".."].contains(&sound) => {
-            return Ok(LoadedConfig { name, config, features: Arc::new(features), book, origins });
+            return Ok(LoadedConfig {
+                name,
+                config,
+                features: Arc::new(features),
+                book,
+                origins,
+            });
         }
         _ => "",
     };
-    Err(invalid(None, format!("no run may be called {name:?}{reason}\nrename the file")))
+    Err(invalid(
+        None,
+        format!("no run may be called {name:?}{reason}\nrename the file"),
+    ))
 }
 
 /// Where a value comes from, as messages name it.
@@ -304,14 +360,24 @@ fn read_text(path: &Path) -> Result<String, ConfigError> {
     if let Some(name) = builtin::name_of(path) {
         let text = builtin::text_of(&builtin::CONFIGS, name).map(str::to_owned);
         return text.ok_or_else(|| {
-            let reason = format!("unknown built-in config\nchoose one of {}", builtin::names());
-            ConfigError::Invalid { place: place(path, None), reason }
+            let reason = format!(
+                "unknown built-in config\nchoose one of {}",
+                builtin::names()
+            );
+            ConfigError::Invalid {
+                place: place(path, None),
+                reason,
+            }
         });
     }
     let bytes = read_file_or_pipe(path, SIZE_MAX).map_err(|error| match error {
         ArtifactError::Missing { path } => {
             let remedy = format!("write it, or name a built-in config: {}", builtin::names());
-            ConfigError::Unreadable(ArtifactError::refused("read", &path, format!("it does not exist\n{remedy}")))
+            ConfigError::Unreadable(ArtifactError::refused(
+                "read",
+                &path,
+                format!("it does not exist\n{remedy}"),
+            ))
         }
         error => ConfigError::Unreadable(error),
     })?;
@@ -332,7 +398,8 @@ fn read_text(path: &Path) -> Result<String, ConfigError> {
 /// A file that is missing, or a line that is not an opening.
 pub fn read_book(path: &Path) -> Result<Book, ArtifactError> {
     let games = read_positions(path, &read_bounded(path, POSITIONS_SIZE_MAX)?)?;
-    Book::new(games.into_iter().map(|scored| scored.game)).map_err(|reason| ArtifactError::unfit(path, reason))
+    Book::new(games.into_iter().map(|scored| scored.game))
+        .map_err(|reason| ArtifactError::unfit(path, reason))
 }
 
 #[cfg(test)]
@@ -399,7 +466,12 @@ mod tests {
     "#;
 
     fn load(name: &str) -> LoadedConfig {
-        load_config(&Path::new(env!("CARGO_MANIFEST_DIR")).join("configs").join(name)).unwrap()
+        load_config(
+            &Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("configs")
+                .join(name),
+        )
+        .unwrap()
     }
 
     fn resolved(text: &str, default: &str) -> Config {
@@ -409,7 +481,10 @@ mod tests {
     #[test]
     fn every_shipped_config_is_sound() {
         for name in ["smoke", "seed", "nightly", "champion"] {
-            assert!(0 < load(&format!("{name}.toml")).config.generate.games, "{name}");
+            assert!(
+                0 < load(&format!("{name}.toml")).config.generate.games,
+                "{name}"
+            );
         }
         assert_eq!(load("default.toml").config, default_config().config);
         assert!(load("default.toml").origins.is_empty());
@@ -435,7 +510,10 @@ mod tests {
         let other: toml::Table = toml::from_str(OTHER_DEFAULT).unwrap();
         for (table, keys) in &default {
             for (key, value) in keys.as_table().unwrap() {
-                assert!(other[table].get(key) != Some(value), "{table}.{key} is not another value");
+                assert!(
+                    other[table].get(key) != Some(value),
+                    "{table}.{key} is not another value"
+                );
             }
         }
         let text = include_str!("../configs/seed.toml");
@@ -456,9 +534,21 @@ mod tests {
                 assert!(keys.iter().all(|key| key.is_optional), "[{table}]");
                 continue;
             };
-            let declared: BTreeSet<&str> =
-                keys.iter().filter(|key| !key.is_optional && key.belongs_in(found)).map(|key| key.name).collect();
-            assert_eq!(declared, found.as_object().unwrap().keys().map(String::as_str).collect(), "[{table}]");
+            let declared: BTreeSet<&str> = keys
+                .iter()
+                .filter(|key| !key.is_optional && key.belongs_in(found))
+                .map(|key| key.name)
+                .collect();
+            assert_eq!(
+                declared,
+                found
+                    .as_object()
+                    .unwrap()
+                    .keys()
+                    .map(String::as_str)
+                    .collect(),
+                "[{table}]"
+            );
         }
         assert_eq!(TABLES.iter().map(|(_, keys)| keys.len()).sum::<usize>(), 56);
     }
@@ -467,13 +557,22 @@ mod tests {
     fn a_config_is_written_as_it_is_read() {
         let lines = |text: &str| {
             let is_key = |line: &&str| !line.is_empty() && !line.starts_with('#');
-            text.lines().filter(is_key).map(str::to_owned).collect::<Vec<_>>()
+            text.lines()
+                .filter(is_key)
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
         };
-        assert_eq!(lines(&tables_text(&default_config().config.tables())), lines(DEFAULT));
+        assert_eq!(
+            lines(&tables_text(&default_config().config.tables())),
+            lines(DEFAULT)
+        );
         let text = "[selective]\nrank = 7\n[gate]\nmpc_level = { t = 1.4 }\n[fit_mpc]\nmethod = \"source\"\nt = 2";
         let config = resolved(text, DEFAULT);
         assert_eq!(config.gate.selective, config.generate.selective);
-        assert_eq!(resolved(&tables_text(&config.tables()), OTHER_DEFAULT), config);
+        assert_eq!(
+            resolved(&tables_text(&config.tables()), OTHER_DEFAULT),
+            config
+        );
         assert_eq!(Config::from_tables(config.tables()), Ok(config));
     }
 
@@ -491,11 +590,17 @@ mod tests {
     /// Reads a table as its type alone does.
     fn read_unchecked(table: &str, tables: &Map<String, Value>) -> Result<(), String> {
         fn read<T: ConfigTable>(value: Value) -> Result<(), String> {
-            serde_json::from_value::<T>(value).map(drop).map_err(|error| error.to_string())
+            serde_json::from_value::<T>(value)
+                .map(drop)
+                .map_err(|error| error.to_string())
         }
         let mut value = tables[table].clone();
         let found = keys_of(table).unwrap();
-        let stays = |name: &str| found.iter().any(|key| key.name == name && key.belongs_in(&tables[table]));
+        let stays = |name: &str| {
+            found
+                .iter()
+                .any(|key| key.name == name && key.belongs_in(&tables[table]))
+        };
         value.as_object_mut().unwrap().retain(|name, _| stays(name));
         match table {
             "run" => read::<RunConfig>(value),
@@ -509,7 +614,10 @@ mod tests {
 
     #[test]
     fn the_type_of_each_key_holds_what_it_declares() {
-        for (table, key) in TABLES.iter().flat_map(|(table, keys)| keys.iter().map(move |key| (table, key))) {
+        for (table, key) in TABLES
+            .iter()
+            .flat_map(|(table, keys)| keys.iter().map(move |key| (table, key)))
+        {
             let ends: [Value; 2] = match key.takes {
                 Takes::Whole(min, max) => [min.into(), max.into()],
                 Takes::Number(min, max) => [min.into(), max.into()],
@@ -517,8 +625,14 @@ mod tests {
                 Takes::Text => ["a".into(), "b".into()],
                 Takes::Words(words) => {
                     let error = read_unchecked(table, &set(table, key, "?".into())).unwrap_err();
-                    let known: Vec<&str> =
-                        error.split("expected").nth(1).unwrap().split('`').skip(1).step_by(2).collect();
+                    let known: Vec<&str> = error
+                        .split("expected")
+                        .nth(1)
+                        .unwrap()
+                        .split('`')
+                        .skip(1)
+                        .step_by(2)
+                        .collect();
                     assert_eq!(known, words, "{table}.{}", key.name);
                     continue;
                 }
@@ -527,14 +641,22 @@ mod tests {
             for end in ends {
                 let tables = set(table, key, end.clone());
                 assert!(key.takes.holds(&end), "{table}.{}", key.name);
-                assert_eq!(read_unchecked(table, &tables), Ok(()), "{table}.{} = {end}", key.name);
+                assert_eq!(
+                    read_unchecked(table, &tables),
+                    Ok(()),
+                    "{table}.{} = {end}",
+                    key.name
+                );
             }
         }
     }
 
     #[test]
     fn a_value_out_of_range_is_an_error_at_every_door() {
-        for (table, key) in TABLES.iter().flat_map(|(table, keys)| keys.iter().map(move |key| (table, key))) {
+        for (table, key) in TABLES
+            .iter()
+            .flat_map(|(table, keys)| keys.iter().map(move |key| (table, key)))
+        {
             let beyond: [Value; 2] = match key.takes {
                 Takes::Whole(min, i64::MAX) => [(min - 1).into(), 1.5.into()],
                 Takes::Whole(min, max) => [(min - 1).into(), (max + 1).into()],
@@ -544,24 +666,48 @@ mod tests {
             for value in beyond {
                 let fault = Config::from_tables(set(table, key, value.clone())).unwrap_err();
                 assert_eq!(fault.key, format!("{table}.{}", key.name), "{value}");
-                assert!(fault.reason.ends_with(&format!("expected {}", key.expected())), "{fault}");
+                assert!(
+                    fault
+                        .reason
+                        .ends_with(&format!("expected {}", key.expected())),
+                    "{fault}"
+                );
             }
         }
     }
 
     #[test]
     fn a_config_lies_over_the_default_and_takes_its_own_alternatives() {
-        let config =
-            resolved("[train]\ntarget = \"result\"\n[fit_mpc]\nmethod = \"source\"\nt = 2\ngames = 7\n", DEFAULT);
+        let config = resolved(
+            "[train]\ntarget = \"result\"\n[fit_mpc]\nmethod = \"source\"\nt = 2\ngames = 7\n",
+            DEFAULT,
+        );
         let default = default_config().config;
-        assert_eq!(config.train.target, crate::pipeline::train::task::Target::Result {});
-        assert_eq!(config.fit_mpc.method, crate::pipeline::fit_mpc::task::Method::Source { t: 2.0 });
+        assert_eq!(
+            config.train.target,
+            crate::pipeline::train::task::Target::Result {}
+        );
+        assert_eq!(
+            config.fit_mpc.method,
+            crate::pipeline::fit_mpc::task::Method::Source { t: 2.0 }
+        );
         assert_eq!(config.fit_mpc.games, 7);
-        let train = config.train.with(|train| train.target.clone_from(&default.train.target)).unwrap();
-        let like_default =
-            |fit: &mut FitMpcConfig| (fit.method, fit.games) = (default.fit_mpc.method, default.fit_mpc.games);
+        let train = config
+            .train
+            .with(|train| train.target.clone_from(&default.train.target))
+            .unwrap();
+        let like_default = |fit: &mut FitMpcConfig| {
+            (fit.method, fit.games) = (default.fit_mpc.method, default.fit_mpc.games);
+        };
         let fit_mpc = config.fit_mpc.with(like_default).unwrap();
-        assert_eq!(Config { train, fit_mpc, ..config }, default);
+        assert_eq!(
+            Config {
+                train,
+                fit_mpc,
+                ..config
+            },
+            default
+        );
         assert_eq!(resolved("", DEFAULT), default);
     }
 
@@ -572,6 +718,9 @@ mod tests {
         let text = "[run]\nfeatures = \"nowhere.toml\"\n";
         publish_bytes(&path, text.as_bytes()).unwrap();
         let error = load_config(&path).unwrap_err().to_string();
-        assert!(error.ends_with("c.toml:2: run.features = \"nowhere.toml\""), "{error}");
+        assert!(
+            error.ends_with("c.toml:2: run.features = \"nowhere.toml\""),
+            "{error}"
+        );
     }
 }

@@ -9,7 +9,9 @@ pub mod plan;
 mod stages;
 
 use crate::artifact::publish::is_folder;
-use crate::artifact::{ArtifactError, FolderLock, LoadedModel, ModelRef, Registry, Verdict, VerdictFile};
+use crate::artifact::{
+    ArtifactError, FolderLock, LoadedModel, ModelRef, Registry, Verdict, VerdictFile,
+};
 use crate::cluster::elsewhere::Elsewhere;
 use crate::config::LoadedConfig;
 use crate::exit_code;
@@ -106,7 +108,11 @@ struct Run<'a> {
 ///
 /// A run that cannot continue with its config, a run at work, and the errors of the stages. What was finished is kept, and the same
 /// call resumes.
-pub fn run(task: RunTask<'_>, tell: &dyn Fn(Event<'_>), context: Context<'_>) -> Result<Option<Verdict>, StageError> {
+pub fn run(
+    task: RunTask<'_>,
+    tell: &dyn Fn(Event<'_>),
+    context: Context<'_>,
+) -> Result<Option<Verdict>, StageError> {
     let forecast = plan::forecast(&task, context).and_then(|forecast| {
         if 0 < forecast.generations {
             tell(Event::Forecast(&forecast));
@@ -124,8 +130,16 @@ pub fn run(task: RunTask<'_>, tell: &dyn Fn(Event<'_>), context: Context<'_>) ->
         lock => lock?,
     };
     let journal = Journal::new(&task, context);
-    let result =
-        journal.keep(|| Run { task, context, journal: &journal, tell, seconds: forecast?.seconds }.generations());
+    let result = journal.keep(|| {
+        Run {
+            task,
+            context,
+            journal: &journal,
+            tell,
+            seconds: forecast?.seconds,
+        }
+        .generations()
+    });
     journal.end(match &result {
         Ok(verdict) => verdict.map_or(exit_code::DONE, Verdict::exit_code),
         Err(error) => error.exit_code(),
@@ -155,7 +169,11 @@ impl Run<'_> {
             }
             self.generation(&next)?;
             self.collect(&next)?;
-            next = self.begin(&mut self.lineage()?, Change::Refuse, Generations::Last(last))?;
+            next = self.begin(
+                &mut self.lineage()?,
+                Change::Refuse,
+                Generations::Last(last),
+            )?;
         }
     }
 
@@ -168,7 +186,10 @@ impl Run<'_> {
             let report = self.make(&request, &*work)?;
             if let Some(version) = report.version() {
                 let made = version.parse().expect("it is the id of a version");
-                models.insert(Source::Made(link.stage), self.load(&ModelRef::Version(made))?);
+                models.insert(
+                    Source::Made(link.stage),
+                    self.load(&ModelRef::Version(made))?,
+                );
             }
             verdict = report.verdict().cloned();
         }
@@ -188,16 +209,28 @@ impl Run<'_> {
         models: &BTreeMap<Source, LoadedModel>,
     ) -> Result<(Request, Box<dyn Work>), StageError> {
         let registry = self.task.registry.folder();
-        let mut request = next.requests.of(link, |source| RequestModel::of(&models[&source], registry));
+        let mut request = next
+            .requests
+            .of(link, |source| RequestModel::of(&models[&source], registry));
         request.find_datasets()?;
-        let work = request.work(&link.models.iter().map(|(role, source)| (*role, models[source].clone())).collect())?;
+        let work = request.work(
+            &link
+                .models
+                .iter()
+                .map(|(role, source)| (*role, models[source].clone()))
+                .collect(),
+        )?;
         Ok((request, work))
     }
 
     /// Makes an accepted candidate champion.
     fn promote(&self, candidate: &LoadedModel, verdict: &VerdictFile) -> Result<(), StageError> {
         let work = || promote(candidate, self.task.registry, Some(verdict));
-        let call = Call { stage: "promote", shards: false, generation: None };
+        let call = Call {
+            stage: "promote",
+            shards: false,
+            generation: None,
+        };
         let report = self.journal.call(call, work, |report| CallEnd {
             id: report.champion.map(|id| id.to_string()),
             is_skipped: report.skipped,
@@ -209,17 +242,32 @@ impl Run<'_> {
 
     /// After some generations the champion plays a former one, so that the ladder does not drift. Whoever wins, it stays champion.
     fn drift(&self, next: &Next) -> Result<(), StageError> {
-        let Some(veteran) = &next.veteran else { return Ok(()) };
+        let Some(veteran) = &next.veteran else {
+            return Ok(());
+        };
         let (champion, veteran) = (self.load(&next.champion)?, self.load(veteran)?);
         let generation = next.generation - 1;
         let registry = self.task.registry.folder();
         let config = &next.requests.config;
         let models = [(Role::Candidate, champion), (Role::Baseline, veteran)];
         let request = Request {
-            config: json!(config.config.gate.of_pairs(DRIFT_PAIRS).map_err(StageError::from)?),
+            config: json!(
+                config
+                    .config
+                    .gate
+                    .of_pairs(DRIFT_PAIRS)
+                    .map_err(StageError::from)?
+            ),
             generation,
-            models: models.iter().map(|(role, model)| (*role, RequestModel::of(model, registry))).collect(),
-            output: Some(generation_folder(self.task.datasets, DatasetFolder::Drift, generation)),
+            models: models
+                .iter()
+                .map(|(role, model)| (*role, RequestModel::of(model, registry)))
+                .collect(),
+            output: Some(generation_folder(
+                self.task.datasets,
+                DatasetFolder::Drift,
+                generation,
+            )),
             ..config.request(Stage::Gate, registry)
         };
         let work = request.work(&models.into_iter().collect())?;
@@ -242,13 +290,23 @@ impl Run<'_> {
     }
 
     /// Begins the next generation, which fixes its config and who plays it.
-    fn begin(&self, lineage: &mut Lineage<'_>, change: Change, generations: Generations) -> Result<Next, StageError> {
-        let next = lineage.begin_next(change, generations, |loss| (self.tell)(Event::Restart(loss)))?;
+    fn begin(
+        &self,
+        lineage: &mut Lineage<'_>,
+        change: Change,
+        generations: Generations,
+    ) -> Result<Next, StageError> {
+        let next = lineage.begin_next(change, generations, |loss| {
+            (self.tell)(Event::Restart(loss));
+        })?;
         if next.generation <= next.last {
             let calls = read_calls(self.task.registry.folder())?;
             let left = f64::from(next.last + 1 - next.generation);
             let recent = recent_seconds(&calls, next.generation).map(|seconds| seconds * left);
-            (self.tell)(Event::Generation { next: &next, seconds_left: recent.unwrap_or(self.seconds) });
+            (self.tell)(Event::Generation {
+                next: &next,
+                seconds_left: recent.unwrap_or(self.seconds),
+            });
             self.journal.begin()?;
         }
         Ok(next)

@@ -35,7 +35,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests look at files as they like"))]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        reason = "tests look at files as they like"
+    )
+)]
 
 pub mod artifact;
 pub mod cli;

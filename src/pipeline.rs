@@ -160,7 +160,9 @@ pub enum StageError {
         code: u8,
     },
     /// A mistake of our own.
-    #[error("{stage} stopped at an error in renma: {message}\nreport it; what was finished is kept")]
+    #[error(
+        "{stage} stopped at an error in renma: {message}\nreport it; what was finished is kept"
+    )]
     Panic {
         /// The stage.
         stage: &'static str,
@@ -176,7 +178,9 @@ pub enum StageError {
 }
 
 fn listed(parts: &[(PathBuf, String)]) -> String {
-    let named = parts.iter().map(|(path, reason)| format!("{}: {reason}", path.display()));
+    let named = parts
+        .iter()
+        .map(|(path, reason)| format!("{}: {reason}", path.display()));
     named.collect::<Vec<_>>().join("\n  ")
 }
 
@@ -188,9 +192,10 @@ impl StageError {
             Self::Setting(_) => exit_code::USAGE,
             Self::NoRows(_) | Self::FalseParts { .. } => exit_code::BAD_INPUT,
             Self::Interrupted => exit_code::INTERRUPTED,
-            Self::Unfinished { .. } | Self::TooEarly { .. } | Self::Thread(_) | Self::Threads(_) => {
-                exit_code::TRY_AGAIN
-            }
+            Self::Unfinished { .. }
+            | Self::TooEarly { .. }
+            | Self::Thread(_)
+            | Self::Threads(_) => exit_code::TRY_AGAIN,
             Self::BudgetSpent => exit_code::BUDGET_SPENT,
             Self::Elsewhere { code, .. } => *code,
             Self::Panic { .. } => exit_code::OTHER,
@@ -216,11 +221,19 @@ impl From<Stopped> for StageError {
 impl Context<'_> {
     /// A pool of the worker threads.
     pub fn pool(&self) -> Result<rayon::ThreadPool, StageError> {
-        Ok(rayon::ThreadPoolBuilder::new().num_threads(self.threads.max(1)).build()?)
+        Ok(rayon::ThreadPoolBuilder::new()
+            .num_threads(self.threads.max(1))
+            .build()?)
     }
 
     /// Works on a task of which the observer sees how much is done.
-    pub fn observe<T>(&self, task: &str, amount: impl Into<Amount>, unit: &str, work: impl FnOnce() -> T) -> T {
+    pub fn observe<T>(
+        &self,
+        task: &str,
+        amount: impl Into<Amount>,
+        unit: &str,
+        work: impl FnOnce() -> T,
+    ) -> T {
         let amount = amount.into();
         self.progress.begin(task, amount.total, unit);
         self.progress.resume(amount.done);
@@ -240,7 +253,11 @@ impl Context<'_> {
     ///
     /// [`StageError::Interrupted`].
     pub fn check(&self) -> Result<(), StageError> {
-        if self.stopped() { Err(StageError::Interrupted) } else { Ok(()) }
+        if self.stopped() {
+            Err(StageError::Interrupted)
+        } else {
+            Ok(())
+        }
     }
 
     /// Whether nothing new may be started.
@@ -255,6 +272,10 @@ impl Context<'_> {
     /// [`StageError::Interrupted`] or [`StageError::BudgetSpent`].
     pub fn check_budget(&self) -> Result<(), StageError> {
         self.check()?;
-        if self.is_ending() { Err(StageError::BudgetSpent) } else { Ok(()) }
+        if self.is_ending() {
+            Err(StageError::BudgetSpent)
+        } else {
+            Ok(())
+        }
     }
 }

@@ -31,12 +31,20 @@ impl Stream {
     fn words(self) -> [u64; 3] {
         match self {
             Self::Game(generation, id) => [1, u64::from(generation), id],
-            Self::Shuffle(part, epoch, group) => [2, u64::from(part) << 32 | u64::from(epoch), u64::from(group)],
+            Self::Shuffle(part, epoch, group) => [
+                2,
+                u64::from(part) << 32 | u64::from(epoch),
+                u64::from(group),
+            ],
             Self::Validation => [3, 0, 0],
             Self::MpcSample(generation, id) => [4, u64::from(generation), id],
             Self::GateOpening(generation, id) => [5, u64::from(generation), id],
             Self::Remake => [6, 0, 0],
-            Self::Vector(group, pattern, index) => [8, u64::from(group) << 32 | u64::from(pattern), u64::from(index)],
+            Self::Vector(group, pattern, index) => [
+                8,
+                u64::from(group) << 32 | u64::from(pattern),
+                u64::from(index),
+            ],
             Self::Noise(player, opponent) => [9, player, opponent],
         }
     }
@@ -110,7 +118,11 @@ impl RandomStream {
     /// One of the items, uniformly; `None` if there are none.
     pub fn pick<T>(&mut self, mut items: impl ExactSizeIterator<Item = T>) -> Option<T> {
         let count = u32::try_from(items.len()).expect("few items are picked from");
-        if count == 0 { None } else { items.nth(self.below(count) as usize) }
+        if count == 0 {
+            None
+        } else {
+            items.nth(self.below(count) as usize)
+        }
     }
 
     /// Puts the items in random order (Fisher and Yates, 1938; Durstenfeld, 1964); `check` is called now and then and can end it.
@@ -118,7 +130,11 @@ impl RandomStream {
     /// # Errors
     ///
     /// That of `check`; the order of the items is then undefined.
-    pub fn shuffle<T, E>(&mut self, items: &mut [T], check: impl Fn() -> Result<(), E>) -> Result<(), E> {
+    pub fn shuffle<T, E>(
+        &mut self,
+        items: &mut [T],
+        check: impl Fn() -> Result<(), E>,
+    ) -> Result<(), E> {
         for index in (1..items.len()).rev() {
             if index.is_multiple_of(ITEMS_BETWEEN_CHECKS) {
                 check()?;
@@ -140,7 +156,10 @@ mod tests {
         assert_eq!(draw(1, Stream::Game(1, 7)), draw(1, Stream::Game(1, 7)));
         assert_ne!(draw(1, Stream::Game(1, 7)), draw(1, Stream::Game(7, 1)));
         assert_ne!(draw(1, Stream::Game(1, 7)), draw(2, Stream::Game(1, 7)));
-        assert_ne!(draw(1, Stream::MpcSample(1, 7)), draw(1, Stream::GateOpening(1, 7)));
+        assert_ne!(
+            draw(1, Stream::MpcSample(1, 7)),
+            draw(1, Stream::GateOpening(1, 7))
+        );
     }
 
     #[test]
@@ -150,13 +169,21 @@ mod tests {
         for _ in 0..60_000 {
             counts[rng.below(6) as usize] += 1;
         }
-        assert!(counts.iter().all(|&count| 9_500 < count && count < 10_500), "{counts:?}");
+        assert!(
+            counts.iter().all(|&count| 9_500 < count && count < 10_500),
+            "{counts:?}"
+        );
         let mut counts = [0_u32; 6];
         for id in 0..60_000_u32 {
             counts[number_below(1, Stream::Remake, &id.to_le_bytes(), 6) as usize] += 1;
         }
-        assert!(counts.iter().all(|&count| 9_500 < count && count < 10_500), "{counts:?}");
-        let hits = (0..20_000_u32).filter(|id| belongs(1, Stream::Validation, &id.to_le_bytes(), 0.1)).count();
+        assert!(
+            counts.iter().all(|&count| 9_500 < count && count < 10_500),
+            "{counts:?}"
+        );
+        let hits = (0..20_000_u32)
+            .filter(|id| belongs(1, Stream::Validation, &id.to_le_bytes(), 0.1))
+            .count();
         assert!((1_800..2_200).contains(&hits), "{hits}");
     }
 
@@ -168,6 +195,9 @@ mod tests {
         assert!(!items.is_sorted());
         items.sort_unstable();
         assert!(items.iter().copied().eq(0..200_000));
-        assert_eq!(stream(1, Stream::Shuffle(1, 0, 0)).shuffle(&mut items, || Err("stop")), Err("stop"));
+        assert_eq!(
+            stream(1, Stream::Shuffle(1, 0, 0)).shuffle(&mut items, || Err("stop")),
+            Err("stop")
+        );
     }
 }

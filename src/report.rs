@@ -55,12 +55,17 @@ pub struct ReportFile {
 ///
 /// A run that does not exist, a damaged document, another file in the report's place, or a system error; then an old
 /// report stays.
-pub fn write_report(config: &LoadedConfig, invocation: &Invocation) -> Result<ReportFile, StageError> {
+pub fn write_report(
+    config: &LoadedConfig,
+    invocation: &Invocation,
+) -> Result<ReportFile, StageError> {
     let registry = Registry::new(&invocation.models);
     check_folder(registry.folder()).map_err(|error| match error {
-        ArtifactError::Missing { path } => {
-            ArtifactError::refused("read", &path, "the run does not exist\nbegin it with renma run --config FILE")
-        }
+        ArtifactError::Missing { path } => ArtifactError::refused(
+            "read",
+            &path,
+            "the run does not exist\nbegin it with renma run --config FILE",
+        ),
         error => error,
     })?;
     let path = registry.folder().join(REPORT_NAME);
@@ -68,7 +73,10 @@ pub fn write_report(config: &LoadedConfig, invocation: &Invocation) -> Result<Re
     let facts = ReportFacts::read(config, &registry, &invocation.datasets)?;
     let text = page::page(&facts, invocation);
     output.write(|writer| writer.write_all(text.as_bytes()))?;
-    Ok(ReportFile { path, bytes: text.len() })
+    Ok(ReportFile {
+        path,
+        bytes: text.len(),
+    })
 }
 
 /// Writes the report of a registry again if there is one, as the last call of the pipeline named the run.
@@ -81,10 +89,15 @@ pub fn renew_report(registry: &Registry) -> Result<(), StageError> {
     if !exists(&folder.join(REPORT_NAME))? {
         return Ok(());
     }
-    let Some((path, config)) = snapshot::latest(folder)? else { return Ok(()) };
+    let Some((path, config)) = snapshot::latest(folder)? else {
+        return Ok(());
+    };
     let call = LastCall::read(folder)?;
     let invocation = Invocation {
-        config: call.as_ref().and_then(|call| call.config.clone()).map_or(path, PathBuf::from),
+        config: call
+            .as_ref()
+            .and_then(|call| call.config.clone())
+            .map_or(path, PathBuf::from),
         settings: call.map(|call| call.settings).unwrap_or_default(),
         models: folder.to_owned(),
         datasets: datasets_beside(folder),
@@ -99,7 +112,8 @@ pub fn remove_live_report(registry: &Path) -> Result<bool, ArtifactError> {
         return Ok(false);
     }
     let first = first_bytes(&path, RENEWAL_WITHIN)?;
-    let is_live = first.starts_with(HEAD.as_bytes()) && String::from_utf8_lossy(&first).contains(RENEWAL);
+    let is_live =
+        first.starts_with(HEAD.as_bytes()) && String::from_utf8_lossy(&first).contains(RENEWAL);
     if is_live {
         remove_file(&path)?;
     }

@@ -22,7 +22,10 @@ mod tests {
     #[test]
     fn the_watcher_learns_that_the_work_has_ended() {
         let mut told = Ok(());
-        let result = watched(|ended| told = ended.recv_timeout(Duration::from_secs(60)), || 7);
+        let result = watched(
+            |ended| told = ended.recv_timeout(Duration::from_secs(60)),
+            || 7,
+        );
         assert_eq!((result, told.unwrap_err().is_disconnected()), (7, true));
     }
 }

@@ -41,7 +41,10 @@ pub enum ArtifactError {
         reason: String,
     },
     /// Another run is at work in the folder.
-    #[error("{} is in use by process {owner}\nwait for it to end, or choose another folder", shown(path))]
+    #[error(
+        "{} is in use by process {owner}\nwait for it to end, or choose another folder",
+        shown(path)
+    )]
     Busy {
         /// The locked folder.
         path: PathBuf,
@@ -79,17 +82,31 @@ impl ArtifactError {
     /// An error of the operating system; a path that is not there becomes [`ArtifactError::Missing`].
     pub fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
-        if action == "read" && is_absence(&source) { Self::Missing { path } } else { Self::Io { action, path, source } }
+        if action == "read" && is_absence(&source) {
+            Self::Missing { path }
+        } else {
+            Self::Io {
+                action,
+                path,
+                source,
+            }
+        }
     }
 
     /// Bytes that are not what was written.
     pub fn damaged(path: &Path, reason: impl Into<String>) -> Self {
-        Self::Damaged { path: path.to_owned(), reason: reason.into() }
+        Self::Damaged {
+            path: path.to_owned(),
+            reason: reason.into(),
+        }
     }
 
     /// Sound, but not what the task needs.
     pub fn unfit(path: &Path, reason: impl Into<String>) -> Self {
-        Self::Unfit { path: path.to_owned(), reason: reason.into() }
+        Self::Unfit {
+            path: path.to_owned(),
+            reason: reason.into(),
+        }
     }
 
     /// A setting that contradicts what is already there.
@@ -99,7 +116,11 @@ impl ArtifactError {
 
     /// A path of a kind that is not read or written, or a name that is taken.
     pub fn refused(action: &'static str, path: &Path, reason: impl Into<String>) -> Self {
-        Self::Refused { action, path: path.to_owned(), reason: reason.into() }
+        Self::Refused {
+            action,
+            path: path.to_owned(),
+            reason: reason.into(),
+        }
     }
 
     /// Whether trying again can help: a full disk, a limit of file sizes, too little memory, no more threads or a busy lock.
@@ -138,7 +159,10 @@ fn shown(path: &Path) -> String {
 
 /// Whether nothing can have this path: it does not exist, or has a component that is too long.
 pub(super) fn is_absence(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidFilename)
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::InvalidFilename
+    )
 }
 
 #[cfg(test)]
@@ -147,13 +171,19 @@ mod tests {
 
     #[test]
     fn what_is_not_synced_is_told_from_what_is_not_written() {
-        for (kind, code) in
-            [(io::ErrorKind::StorageFull, exit_code::TRY_AGAIN), (io::ErrorKind::Other, exit_code::OTHER)]
-        {
-            let error = ArtifactError::Unsynced { path: "out.obf".into(), source: kind.into() };
+        for (kind, code) in [
+            (io::ErrorKind::StorageFull, exit_code::TRY_AGAIN),
+            (io::ErrorKind::Other, exit_code::OTHER),
+        ] {
+            let error = ArtifactError::Unsynced {
+                path: "out.obf".into(),
+                source: kind.into(),
+            };
             assert_eq!(error.exit_code(), code);
             assert!(
-                error.to_string().starts_with("out.obf is there and whole, but a loss of power may undo it"),
+                error
+                    .to_string()
+                    .starts_with("out.obf is there and whole, but a loss of power may undo it"),
                 "{error}"
             );
             assert!(!error.to_string().contains("cannot write"), "{error}");

@@ -31,7 +31,11 @@ impl<const CURRENT: u32> TryFrom<Option<u32>> for FormatVersion<CURRENT> {
             Some(number) => format!("format {number}"),
             None => "no format version".to_owned(),
         };
-        let readable = if CURRENT == 1 { "format 1".to_owned() } else { format!("formats 1 to {CURRENT}") };
+        let readable = if CURRENT == 1 {
+            "format 1".to_owned()
+        } else {
+            format!("formats 1 to {CURRENT}")
+        };
         Err(format!("it has {found}, this renma reads {readable}"))
     }
 }
@@ -60,13 +64,28 @@ mod tests {
     fn versions_outside_the_range_are_refused_with_both_versions() {
         let check = |format: Value, expected: Result<u32, &str>| {
             let found = format_of::<FormatVersion<2>>(&format);
-            assert_eq!(found.as_ref().map(|version| version.number()).map_err(String::as_str), expected);
+            assert_eq!(
+                found
+                    .as_ref()
+                    .map(|version| version.number())
+                    .map_err(String::as_str),
+                expected
+            );
         };
         check(1.into(), Ok(1));
         check(2.into(), Ok(2));
-        check(0.into(), Err("it has format 0, this renma reads formats 1 to 2"));
-        check(3.into(), Err("it has format 3, this renma reads formats 1 to 2"));
-        check(Value::Null, Err("it has no format version, this renma reads formats 1 to 2"));
+        check(
+            0.into(),
+            Err("it has format 0, this renma reads formats 1 to 2"),
+        );
+        check(
+            3.into(),
+            Err("it has format 3, this renma reads formats 1 to 2"),
+        );
+        check(
+            Value::Null,
+            Err("it has no format version, this renma reads formats 1 to 2"),
+        );
         assert!(format_of::<FormatVersion<2>>(&"2".into()).is_err());
         let error = format_of::<FormatVersion<1>>(&Value::Null).unwrap_err();
         assert_eq!(error, "it has no format version, this renma reads format 1");

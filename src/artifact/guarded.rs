@@ -52,48 +52,78 @@ where
         clock_sender.send(clock_of_thread()).ok();
         caught(decode)
     };
-    let thread = thread::Builder::new().spawn(work).map_err(|source| ArtifactError::io("decode", path, source))?;
+    let thread = thread::Builder::new()
+        .spawn(work)
+        .map_err(|source| ArtifactError::io("decode", path, source))?;
     let (clock, mut waited) = (clock.recv().ok().flatten(), Duration::ZERO);
     while ended.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
         waited += POLL;
-        if limit < clock.as_deref().and_then(processor_time).unwrap_or(waited / PATIENCE) {
+        if limit
+            < clock
+                .as_deref()
+                .and_then(processor_time)
+                .unwrap_or(waited / PATIENCE)
+        {
             return Err(damaged("the Parquet reader does not finish"));
         }
     }
-    let decoded = thread.join().ok().flatten().ok_or_else(|| damaged("the Parquet reader gave up on it"))?;
+    let decoded = thread
+        .join()
+        .ok()
+        .flatten()
+        .ok_or_else(|| damaged("the Parquet reader gave up on it"))?;
     decoded.map_err(|error| damaged(&error.to_string()))
 }
 
 /// Whether a library that has failed may have lacked memory, which some say by a panic and others by a text.
 pub(super) fn lacks_memory() -> bool {
-    black_box(&mut Vec::<u8>::new()).try_reserve_exact(ROOM).is_err()
+    black_box(&mut Vec::<u8>::new())
+        .try_reserve_exact(ROOM)
+        .is_err()
 }
 
 /// The file in which Linux reports how long this thread has run.
 fn clock_of_thread() -> Option<PathBuf> {
-    Some(Path::new("/proc").join(read_link("/proc/thread-self").ok()?).join("schedstat"))
+    Some(
+        Path::new("/proc")
+            .join(read_link("/proc/thread-self").ok()?)
+            .join("schedstat"),
+    )
 }
 
 /// The first number in that file, in nanoseconds.
 fn processor_time(clock: &Path) -> Option<Duration> {
     let text = read_to_string(clock).ok()?;
-    text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
+    text.split_whitespace()
+        .next()?
+        .parse()
+        .ok()
+        .map(Duration::from_nanos)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn check(decode: impl FnOnce() -> Result<u8, String> + Send + 'static, expected: Result<u8, &str>) {
+    fn check(
+        decode: impl FnOnce() -> Result<u8, String> + Send + 'static,
+        expected: Result<u8, &str>,
+    ) {
         let found = guarded(Path::new("a"), 0, decode).map_err(|error| error.to_string());
-        assert_eq!(found, expected.map_err(|reason| format!("cannot trust a: {reason}")));
+        assert_eq!(
+            found,
+            expected.map_err(|reason| format!("cannot trust a: {reason}"))
+        );
     }
 
     #[test]
     fn a_step_succeeds_or_fails_or_panics_or_exceeds_its_processor_time() {
         check(|| Ok(7), Ok(7));
         check(|| Err("no".to_owned()), Err("no"));
-        check(|| panic!("in a test"), Err("the Parquet reader gave up on it"));
+        check(
+            || panic!("in a test"),
+            Err("the Parquet reader gave up on it"),
+        );
         // Sleep takes no processor time.
         let sleeps = || {
             thread::sleep(2 * POLL);

@@ -44,8 +44,11 @@ impl FromStr for ContentHash {
 
     fn from_str(text: &str) -> Result<Self, &'static str> {
         // blake3 takes capitals too; a hash has one spelling.
-        let hash = blake3::Hash::from_hex(text).ok().filter(|hash| hash.to_hex().as_str() == text);
-        hash.map(|hash| Self(*hash.as_bytes())).ok_or("a hash is 64 lower-case hexadecimal digits")
+        let hash = blake3::Hash::from_hex(text)
+            .ok()
+            .filter(|hash| hash.to_hex().as_str() == text);
+        hash.map(|hash| Self(*hash.as_bytes()))
+            .ok_or("a hash is 64 lower-case hexadecimal digits")
     }
 }
 
@@ -75,14 +78,21 @@ impl FieldHasher {
     }
 
     /// Adds a field of `size` bytes, given in parts.
-    pub fn field_in_parts(&mut self, name: &str, size: u64, parts: impl Iterator<Item: AsRef<[u8]>>) -> &mut Self {
+    pub fn field_in_parts(
+        &mut self,
+        name: &str,
+        size: u64,
+        parts: impl Iterator<Item: AsRef<[u8]>>,
+    ) -> &mut Self {
         self.0.update(&(name.len() as u64).to_le_bytes());
         self.0.update(name.as_bytes());
         self.0.update(&size.to_le_bytes());
         let mut left = size;
         for part in parts {
             let part = part.as_ref();
-            left = left.checked_sub(part.len() as u64).expect("the parts are not larger than the field");
+            left = left
+                .checked_sub(part.len() as u64)
+                .expect("the parts are not larger than the field");
             self.0.update(part);
         }
         assert_eq!(left, 0, "the parts are as large as the field");
@@ -103,7 +113,11 @@ mod tests {
     fn a_hash_survives_text() {
         let hash = ContentHash::of(b"renma");
         assert_eq!(hash.to_string().parse(), Ok(hash));
-        for other in ["xyz".to_owned(), hash.to_string().to_uppercase(), format!("{hash}0")] {
+        for other in [
+            "xyz".to_owned(),
+            hash.to_string().to_uppercase(),
+            format!("{hash}0"),
+        ] {
             assert!(other.parse::<ContentHash>().is_err(), "{other}");
         }
     }
@@ -112,13 +126,21 @@ mod tests {
     fn a_field_in_parts_is_that_field() {
         let whole = FieldHasher::new("t").field("a", b"renma").finish();
         let parts = [b"re".to_vec(), Vec::new(), b"nma".to_vec()];
-        assert_eq!(FieldHasher::new("t").field_in_parts("a", 5, parts.into_iter()).finish(), whole);
+        assert_eq!(
+            FieldHasher::new("t")
+                .field_in_parts("a", 5, parts.into_iter())
+                .finish(),
+            whole
+        );
     }
 
     #[test]
     fn fields_do_not_run_together() {
         let hash = |first: &str, second: &str| {
-            FieldHasher::new("t").field("a", first.as_bytes()).field("b", second.as_bytes()).finish()
+            FieldHasher::new("t")
+                .field("a", first.as_bytes())
+                .field("b", second.as_bytes())
+                .finish()
         };
         assert_ne!(hash("ab", "c"), hash("a", "bc"));
     }

@@ -38,19 +38,29 @@ impl FolderLock {
         create_folder(folder)?;
         let path = folder.join(name);
         let failed = |source| ArtifactError::io("lock", &path, source);
-        let mut file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed)?;
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(failed)?;
         match try_lock_for_a_moment(&file) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let mut owner = String::new();
                 // The owner is only for the message; it may be empty.
                 file.take(64).read_to_string(&mut owner).unwrap_or_default();
-                return Err(ArtifactError::Busy { path: folder.to_owned(), owner: visible(owner.trim()) });
+                return Err(ArtifactError::Busy {
+                    path: folder.to_owned(),
+                    owner: visible(owner.trim()),
+                });
             }
             Err(TryLockError::Error(source)) => return Err(failed(source)),
         }
-        file.set_len(0).and_then(|()| file.rewind()).map_err(failed)?;
+        file.set_len(0)
+            .and_then(|()| file.rewind())
+            .map_err(failed)?;
         writeln!(file, "{}", std::process::id()).map_err(failed)?;
         Ok(Self { _file: file })
     }
@@ -109,7 +119,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let first = FolderLock::take(folder.path()).unwrap();
         let error = FolderLock::take(folder.path()).unwrap_err();
-        assert!(error.to_string().contains(&std::process::id().to_string()), "{error}");
+        assert!(
+            error.to_string().contains(&std::process::id().to_string()),
+            "{error}"
+        );
         let held = |name| FolderLock::is_held(folder.path(), name).unwrap();
         assert_eq!([LOCK_NAME, ".other.lock"].map(held), [true, false]);
         drop(first);

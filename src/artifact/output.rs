@@ -47,7 +47,11 @@ impl OutputFile {
             _ if Self::check(path, kind, force, "--force")? => Place::Own,
             _ => Place::New,
         };
-        Ok(Self { path: path.to_owned(), kind, place })
+        Ok(Self {
+            path: path.to_owned(),
+            kind,
+            place,
+        })
     }
 
     /// Whether the path is a file of this kind that may be overwritten; `false` if the name is free.
@@ -55,8 +59,15 @@ impl OutputFile {
     /// # Errors
     ///
     /// A file of this kind without `overwrite`, which the message calls `option`, or anything else of that name.
-    pub fn check(path: &Path, kind: FileKind, overwrite: bool, option: &str) -> Result<bool, ArtifactError> {
-        let Some(metadata) = find(path)? else { return Ok(false) };
+    pub fn check(
+        path: &Path,
+        kind: FileKind,
+        overwrite: bool,
+        option: &str,
+    ) -> Result<bool, ArtifactError> {
+        let Some(metadata) = find(path)? else {
+            return Ok(false);
+        };
         check_own(path, kind, &metadata)?;
         if !overwrite {
             let reason = format!("it exists\nname another place, or overwrite it with {option}");
@@ -71,20 +82,29 @@ impl OutputFile {
     ///
     /// A name that was taken in the meantime, or a system error; then no file is new or changed, except after
     /// [`ArtifactError::Unsynced`].
-    pub fn write(self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<bool, ArtifactError> {
+    pub fn write(
+        self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<bool, ArtifactError> {
         let Self { path, kind, place } = self;
         match place {
             Place::New => {
                 sweep_own(parent(&path))?;
                 let is_new = publish_new_file(&path, |writer| write(writer))?;
-                let taken =
-                    || ArtifactError::refused("write", &path, "it was created in the meantime\nname another file");
+                let taken = || {
+                    ArtifactError::refused(
+                        "write",
+                        &path,
+                        "it was created in the meantime\nname another file",
+                    )
+                };
                 is_new.then_some(true).ok_or_else(taken)
             }
             Place::Own => {
                 sweep_own(parent(&path))?;
                 // Another file may have taken its place.
-                let check = || find(&path)?.map_or(Ok(()), |metadata| check_own(&path, kind, &metadata));
+                let check =
+                    || find(&path)?.map_or(Ok(()), |metadata| check_own(&path, kind, &metadata));
                 publish_file(&path, |writer| write(writer), check).map(|()| true)
             }
             Place::Pipe(file) => stream(BufWriter::with_capacity(1 << 16, file), &path, write),
@@ -122,7 +142,11 @@ fn look(path: &Path) -> io::Result<Metadata> {
     const OPEN_FILES: [&str; 4] = ["/dev/fd", "/proc/self/fd", "/dev/stdout", "/dev/stderr"];
     if OPEN_FILES.iter().any(|place| path.starts_with(place)) {
         let metadata = fs::metadata(path)?;
-        return if metadata.file_type().is_fifo() { Ok(metadata) } else { fs::symlink_metadata(path) };
+        return if metadata.file_type().is_fifo() {
+            Ok(metadata)
+        } else {
+            fs::symlink_metadata(path)
+        };
     }
     fs::symlink_metadata(path)
 }
@@ -132,7 +156,11 @@ fn open_pipe(path: &Path) -> Result<File, ArtifactError> {
     let failed = |source| ArtifactError::io("write", path, source);
     let file = File::options().write(true).open(path).map_err(failed)?;
     if !file.metadata().map_err(failed)?.file_type().is_fifo() {
-        return Err(ArtifactError::refused("write", path, "another file took the place of the pipe"));
+        return Err(ArtifactError::refused(
+            "write",
+            path,
+            "another file took the place of the pipe",
+        ));
     }
     Ok(file)
 }
@@ -144,7 +172,10 @@ fn check_own(path: &Path, kind: FileKind, metadata: &Metadata) -> Result<(), Art
     }
     // An empty file, as `mktemp` makes it, may be overwritten.
     if metadata.len() != 0 && !(kind.matches)(path)? {
-        let reason = format!("it exists and is not {}: it is never overwritten\nname another file", kind.name);
+        let reason = format!(
+            "it exists and is not {}: it is never overwritten\nname another file",
+            kind.name
+        );
         return Err(ArtifactError::refused("write", path, reason));
     }
     Ok(())
@@ -154,7 +185,9 @@ fn check_own(path: &Path, kind: FileKind, metadata: &Metadata) -> Result<(), Art
 fn find(path: &Path) -> Result<Option<Metadata>, ArtifactError> {
     match look(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        other => other.map(Some).map_err(|source| ArtifactError::io("write", path, source)),
+        other => other
+            .map(Some)
+            .map_err(|source| ArtifactError::io("write", path, source)),
     }
 }
 
@@ -172,7 +205,10 @@ mod tests {
     use super::*;
     use crate::artifact::publish::publish_bytes;
 
-    const KIND: FileKind = FileKind { name: "a list", matches: |path| Ok(first_bytes(path, 4)? == b"list") };
+    const KIND: FileKind = FileKind {
+        name: "a list",
+        matches: |path| Ok(first_bytes(path, 4)? == b"list"),
+    };
 
     fn write(path: &Path, force: bool, bytes: &[u8]) -> Result<bool, ArtifactError> {
         OutputFile::open(path, KIND, force)?.write(|writer| writer.write_all(bytes))
@@ -184,17 +220,29 @@ mod tests {
         let path = folder.path().join("out");
         assert!(write(&path, false, b"list 1").unwrap());
         let error = write(&path, false, b"list 2").unwrap_err().to_string();
-        assert!(error.contains("out: it exists") && error.contains("--force"), "{error}");
+        assert!(
+            error.contains("out: it exists") && error.contains("--force"),
+            "{error}"
+        );
         assert!(write(&path, true, b"list 3").unwrap());
         assert_eq!(fs::read(&path).unwrap(), b"list 3");
         for (content, overwritten) in [(&b""[..], true), (b"a diary", false)] {
             publish_bytes(&path, content).unwrap();
             assert_eq!(write(&path, true, b"list 4").is_ok(), overwritten);
-            assert_eq!(fs::read(&path).unwrap(), if overwritten { b"list 4" } else { content });
+            assert_eq!(
+                fs::read(&path).unwrap(),
+                if overwritten { b"list 4" } else { content }
+            );
         }
         std::os::unix::fs::symlink(&path, folder.path().join("link")).unwrap();
-        for (name, word) in [("link", "a symbolic link"), ("", "a folder"), ("/dev/null", "a device")] {
-            let error = write(&folder.path().join(name), true, b"list").unwrap_err().to_string();
+        for (name, word) in [
+            ("link", "a symbolic link"),
+            ("", "a folder"),
+            ("/dev/null", "a device"),
+        ] {
+            let error = write(&folder.path().join(name), true, b"list")
+                .unwrap_err()
+                .to_string();
             assert!(error.contains(word), "{error}");
         }
     }
@@ -208,11 +256,21 @@ mod tests {
             writer.write_all(b"list")
         };
         let new = OutputFile::open(&path, KIND, true).unwrap();
-        assert!(new.write(appear).unwrap_err().to_string().contains("in the meantime"));
+        assert!(
+            new.write(appear)
+                .unwrap_err()
+                .to_string()
+                .contains("in the meantime")
+        );
         assert_eq!(fs::read(&path).unwrap(), b"theirs");
         publish_bytes(&path, b"list").unwrap();
         let own = OutputFile::open(&path, KIND, true).unwrap();
-        assert!(own.write(appear).unwrap_err().to_string().contains("is not a list"));
+        assert!(
+            own.write(appear)
+                .unwrap_err()
+                .to_string()
+                .contains("is not a list")
+        );
         assert_eq!(fs::read(&path).unwrap(), b"theirs");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }

@@ -37,7 +37,9 @@ const STRUCT: u8 = 12;
 
 /// The fields of a footer, of an element of its schema, of the header of a page, and of the structs in that for each type of page.
 const FOOTER: [u8; 9] = [INT32, LIST, INT64, LIST, LIST, BINARY, LIST, STRUCT, BINARY];
-const ELEMENT: [u8; 10] = [INT32, INT32, INT32, BINARY, INT32, INT32, INT32, INT32, INT32, STRUCT];
+const ELEMENT: [u8; 10] = [
+    INT32, INT32, INT32, BINARY, INT32, INT32, INT32, INT32, INT32, STRUCT,
+];
 const HEADER: [u8; 8] = [INT32, INT32, INT32, INT32, STRUCT, STRUCT, STRUCT, STRUCT];
 const DATA_PAGE: [u8; 5] = [INT32, INT32, INT32, INT32, STRUCT];
 const INDEX_PAGE: [u8; 0] = [];
@@ -65,11 +67,14 @@ pub fn open(
         check_footer(&file)?;
         let builder = ParquetRecordBatchReaderBuilder::try_new(file.clone());
         let builder = builder.map_err(|error| visible(&error.to_string()))?;
-        let columns = builder.metadata().row_groups().iter().flat_map(RowGroupMetaData::columns);
+        let columns = builder
+            .metadata()
+            .row_groups()
+            .iter()
+            .flat_map(RowGroupMetaData::columns);
         let size = |column: &ColumnChunkMetaData| match &column.column_path().parts()[0] {
-            name if is_read(name) => {
-                unpacked_size(&file, column).map_err(|reason| format!("column {}: {reason}", visible(name)))
-            }
+            name if is_read(name) => unpacked_size(&file, column)
+                .map_err(|reason| format!("column {}: {reason}", visible(name))),
             _ => Ok(0),
         };
         let sizes = columns.map(size).collect::<Result<_, _>>()?;
@@ -85,9 +90,13 @@ pub fn open(
 /// A tree without an end, or a footer that cannot be followed.
 pub(super) fn check_footer(file: &[u8]) -> Result<(), String> {
     // What is not Parquet at all is the reader's to say.
-    let Some((rest, [length @ .., _, _, _, _])) = file.split_last_chunk::<8>() else { return Ok(()) };
+    let Some((rest, [length @ .., _, _, _, _])) = file.split_last_chunk::<8>() else {
+        return Ok(());
+    };
     let length = u32::from_le_bytes(*length) as usize;
-    let Some(mut footer) = rest.len().checked_sub(length).map(|begin| &rest[begin..]) else { return Ok(()) };
+    let Some(mut footer) = rest.len().checked_sub(length).map(|begin| &rest[begin..]) else {
+        return Ok(());
+    };
     let children = children(&mut footer).ok_or("its footer is not sound")?;
     let mut open: Vec<u32> = Vec::new();
     for &count in &children {
@@ -97,7 +106,9 @@ pub(super) fn check_footer(file: &[u8]) -> Result<(), String> {
         }
         open.push(count);
         if SCHEMA_DEPTH_MAX < open.len() || children.len() <= count as usize {
-            return Err(format!("its columns lie more than {SCHEMA_DEPTH_MAX} levels deep, or are fewer than it says"));
+            return Err(format!(
+                "its columns lie more than {SCHEMA_DEPTH_MAX} levels deep, or are fewer than it says"
+            ));
         }
     }
     Ok(())
@@ -130,7 +141,9 @@ fn children(footer: &mut &[u8]) -> Option<Vec<u32>> {
 
 fn unpacked_size(file: &Bytes, column: &ColumnChunkMetaData) -> Result<u64, String> {
     let (begin, length) = column.byte_range();
-    let pages = begin.checked_add(length).and_then(|end| file.get(begin as usize..end as usize));
+    let pages = begin
+        .checked_add(length)
+        .and_then(|end| file.get(begin as usize..end as usize));
     let mut rest = pages.ok_or("its pages are not in the file")?;
     let (mut sum, mut has_differences) = (0_u64, false);
     while !rest.is_empty() {
@@ -138,14 +151,25 @@ fn unpacked_size(file: &Bytes, column: &ColumnChunkMetaData) -> Result<u64, Stri
         let unpacked = header.unpacked;
         if PAGE_SIZE_MAX < unpacked {
             let remedy = "write the file with smaller row groups";
-            return Err(format!("a page unpacks to {unpacked} bytes: at most {PAGE_SIZE_MAX}\n{remedy}"));
+            return Err(format!(
+                "a page unpacks to {unpacked} bytes: at most {PAGE_SIZE_MAX}\n{remedy}"
+            ));
         }
         if unpacked / ENTRY_SIZE_MIN < header.dictionary {
-            return Err(format!("a dictionary has {} entries in {unpacked} bytes", header.dictionary));
+            return Err(format!(
+                "a dictionary has {} entries in {unpacked} bytes",
+                header.dictionary
+            ));
         }
-        let packed = rest.split_off(..header.packed as usize).ok_or("a page does not end in the file")?;
-        let values = packed.get(header.levels as usize..).ok_or("a page has no sound header")?;
-        if u64::from(unpacked.saturating_sub(header.levels)) < tried_size(column.compression(), values, unpacked)? {
+        let packed = rest
+            .split_off(..header.packed as usize)
+            .ok_or("a page does not end in the file")?;
+        let values = packed
+            .get(header.levels as usize..)
+            .ok_or("a page has no sound header")?;
+        if u64::from(unpacked.saturating_sub(header.levels))
+            < tried_size(column.compression(), values, unpacked)?
+        {
             return Err("a page unpacks to more than its header says".to_owned());
         }
         sum += u64::from(unpacked);
@@ -169,17 +193,22 @@ fn check_texts(file: &Bytes, column: &ColumnChunkMetaData) -> Result<(), String>
             _ => continue,
         };
         let levels = match page {
-            Page::DataPageV2 { def_levels_byte_len, rep_levels_byte_len, .. } => {
-                u64::from(def_levels_byte_len) + u64::from(rep_levels_byte_len)
-            }
+            Page::DataPageV2 {
+                def_levels_byte_len,
+                rep_levels_byte_len,
+                ..
+            } => u64::from(def_levels_byte_len) + u64::from(rep_levels_byte_len),
             _ => 0,
         };
         let values = u64::from(page.num_values());
         let mut rest = page.buffer().get(levels as usize..).unwrap_or_default();
         for _ in 0..runs {
-            let count = skip_differences(&mut rest, values).ok_or("the lengths of its texts are not sound")?;
+            let count = skip_differences(&mut rest, values)
+                .ok_or("the lengths of its texts are not sound")?;
             if values < count {
-                return Err(format!("a page of {values} values says that it has {count} texts"));
+                return Err(format!(
+                    "a page of {values} values says that it has {count} texts"
+                ));
             }
         }
     }
@@ -188,9 +217,18 @@ fn check_texts(file: &Bytes, column: &ColumnChunkMetaData) -> Result<(), String>
 
 /// Skips numbers that are stored as differences (DELTA_BINARY_PACKED), unless there are more than `count_max`; says how many.
 fn skip_differences(bytes: &mut &[u8], count_max: u64) -> Option<u64> {
-    let (block, parts, count, _first) = (number(bytes)?, number(bytes)?, number(bytes)?, number(bytes)?);
+    let (block, parts, count, _first) = (
+        number(bytes)?,
+        number(bytes)?,
+        number(bytes)?,
+        number(bytes)?,
+    );
     let in_part = block.checked_div(parts)?;
-    let mut left = if count <= count_max { count.saturating_sub(1) } else { 0 };
+    let mut left = if count <= count_max {
+        count.saturating_sub(1)
+    } else {
+        0
+    };
     while 0 < left {
         let _least = number(bytes)?;
         for &width in bytes.split_off(..usize::try_from(parts).ok()?)? {
@@ -211,7 +249,10 @@ fn tried_size(compression: Compression, values: &[u8], size_max: u32) -> Result<
         Compression::GZIP(_) => Box::new(flate2::read::MultiGzDecoder::new(values)),
         Compression::BROTLI(_) => Box::new(brotli::Decompressor::new(values, 4096)),
         Compression::LZ4 => {
-            return Err("it is packed by LZ4 with frames\nwrite the file with LZ4_RAW or Zstandard".to_owned());
+            return Err(
+                "it is packed by LZ4 with frames\nwrite the file with LZ4_RAW or Zstandard"
+                    .to_owned(),
+            );
         }
         _ => return Ok(0),
     };
@@ -242,20 +283,31 @@ fn header(bytes: &mut &[u8]) -> Option<Header> {
             1 => own = *[5, 6, 7, 8].get(size(bytes)? as usize)?,
             2 | 3 => sizes[usize::from(field) - 2] = Some(size(bytes)?),
             5..=8 if field != own => return None,
-            5..=8 => fields(bytes, DEPTH_MAX, kinds[usize::from(field) - 5], |inner, bytes| {
-                match (field, inner) {
-                    (7, 1) => header.dictionary = size(bytes)?,
-                    (5, 2) | (8, 4) => header.has_differences = DIFFERENCES.contains(&size(bytes)?),
-                    (8, 5 | 6) => header.levels = header.levels.checked_add(size(bytes)?)?,
-                    _ => return Some(false),
-                }
-                Some(true)
-            })?,
+            5..=8 => fields(
+                bytes,
+                DEPTH_MAX,
+                kinds[usize::from(field) - 5],
+                |inner, bytes| {
+                    match (field, inner) {
+                        (7, 1) => header.dictionary = size(bytes)?,
+                        (5, 2) | (8, 4) => {
+                            header.has_differences = DIFFERENCES.contains(&size(bytes)?);
+                        }
+                        (8, 5 | 6) => header.levels = header.levels.checked_add(size(bytes)?)?,
+                        _ => return Some(false),
+                    }
+                    Some(true)
+                },
+            )?,
             _ => return Some(false),
         }
         Some(true)
     })?;
-    Some(Header { unpacked: sizes[0]?, packed: sizes[1]?, ..header })
+    Some(Header {
+        unpacked: sizes[0]?,
+        packed: sizes[1]?,
+        ..header
+    })
 }
 
 /// Reads the fields of a struct to its end. Each comes once, in order, and the known ones, from 1 on, have these types, so that no
@@ -274,11 +326,19 @@ fn fields(
             return Some(());
         }
         // A step of more than 15 is written as the number itself.
-        let next = if step == 0 { u8::try_from(size(bytes)?).ok()? } else { u8::checked_add(field, step)? };
+        let next = if step == 0 {
+            u8::try_from(size(bytes)?).ok()?
+        } else {
+            u8::checked_add(field, step)?
+        };
         (field < next).then_some(())?;
         field = next;
-        let expected = usize::from(field).checked_sub(1).and_then(|place| kinds.get(place));
-        expected.is_none_or(|expected| *expected == kind).then_some(())?;
+        let expected = usize::from(field)
+            .checked_sub(1)
+            .and_then(|place| kinds.get(place));
+        expected
+            .is_none_or(|expected| *expected == kind)
+            .then_some(())?;
         if !read(field, bytes)? {
             skip(bytes, kind, depth)?;
         }
@@ -288,7 +348,11 @@ fn fields(
 /// The number of elements of a list, and their type.
 fn list_head(bytes: &mut &[u8]) -> Option<(u64, u8)> {
     let &head = bytes.split_off_first()?;
-    let count = if head >> 4 == 15 { number(bytes)? } else { u64::from(head >> 4) };
+    let count = if head >> 4 == 15 {
+        number(bytes)?
+    } else {
+        u64::from(head >> 4)
+    };
     Some((count, head & 15))
 }
 
@@ -301,7 +365,11 @@ fn skip(bytes: &mut &[u8], kind: u8, depth: u8) -> Option<()> {
         LIST => {
             let (depth, (count, kind)) = (depth.checked_sub(1)?, list_head(bytes)?);
             // In a list a boolean is a byte.
-            let kind = if [YES, NO].contains(&kind) { BYTE } else { kind };
+            let kind = if [YES, NO].contains(&kind) {
+                BYTE
+            } else {
+                kind
+            };
             return (0..count).try_for_each(|_| skip(bytes, kind, depth));
         }
         YES => 0,
@@ -313,7 +381,10 @@ fn skip(bytes: &mut &[u8], kind: u8, depth: u8) -> Option<()> {
 
 /// A number that is not negative: its sign is the last bit.
 fn size(bytes: &mut &[u8]) -> Option<u32> {
-    u32::try_from(number(bytes)?).ok().filter(|number| number & 1 == 0).map(|number| number >> 1)
+    u32::try_from(number(bytes)?)
+        .ok()
+        .filter(|number| number & 1 == 0)
+        .map(|number| number >> 1)
 }
 
 /// Seven bits a byte, the last ones first.
@@ -339,16 +410,28 @@ mod tests {
 
     #[test]
     fn pages_unpack_to_what_the_reader_unpacks() {
-        for name in ["tests/data/model/weights.parquet", "tests/data/model/mpc.parquet"] {
-            let bytes = Bytes::from(std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap());
+        for name in [
+            "tests/data/model/weights.parquet",
+            "tests/data/model/mpc.parquet",
+        ] {
+            let bytes = Bytes::from(
+                std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap(),
+            );
             let reader = SerializedFileReader::new(bytes.clone()).unwrap();
-            let groups = (0..reader.num_row_groups()).map(|group| reader.get_row_group(group).unwrap());
+            let groups =
+                (0..reader.num_row_groups()).map(|group| reader.get_row_group(group).unwrap());
             let columns = groups.flat_map(|group| {
-                (0..group.num_columns()).map(move |column| group.get_column_page_reader(column).unwrap())
+                (0..group.num_columns())
+                    .map(move |column| group.get_column_page_reader(column).unwrap())
             });
-            let expected: Vec<u64> =
-                columns.map(|pages| pages.map(|page| page.unwrap().buffer().len() as u64).sum()).collect();
-            assert_eq!(open(Path::new(name), bytes, |_| true).unwrap().1, expected, "{name}");
+            let expected: Vec<u64> = columns
+                .map(|pages| pages.map(|page| page.unwrap().buffer().len() as u64).sum())
+                .collect();
+            assert_eq!(
+                open(Path::new(name), bytes, |_| true).unwrap().1,
+                expected,
+                "{name}"
+            );
         }
     }
 
@@ -356,12 +439,28 @@ mod tests {
     fn a_header_has_each_field_once_and_ends() {
         let read = |bytes: &[u8]| header(&mut &*bytes);
         // A data page, a dictionary with 100 entries, and a data page with levels; all have the sizes 2,000 and 3.
-        let sound = [0x15, 0, 0x15, 0xa0, 0x1f, 0x15, 6, 0x2c, 0x15, 0, 0x15, 4, 0x15, 6, 0, 0];
-        let page = Header { unpacked: 2_000, packed: 3, ..Header::default() };
+        let sound = [
+            0x15, 0, 0x15, 0xa0, 0x1f, 0x15, 6, 0x2c, 0x15, 0, 0x15, 4, 0x15, 6, 0, 0,
+        ];
+        let page = Header {
+            unpacked: 2_000,
+            packed: 3,
+            ..Header::default()
+        };
         assert_eq!(read(&sound), Some(Header { ..page }));
-        let dictionary = [0x15, 4, 0x15, 0xa0, 0x1f, 0x15, 6, 0x4c, 0x15, 0xc8, 1, 0x15, 0, 0, 0];
-        assert_eq!(read(&dictionary), Some(Header { dictionary: 100, ..page }));
-        let second = [0x15, 6, 0x15, 0xa0, 0x1f, 0x15, 6, 0x5c, 0x45, 6, 0x15, 8, 0x15, 10, 0, 0];
+        let dictionary = [
+            0x15, 4, 0x15, 0xa0, 0x1f, 0x15, 6, 0x4c, 0x15, 0xc8, 1, 0x15, 0, 0, 0,
+        ];
+        assert_eq!(
+            read(&dictionary),
+            Some(Header {
+                dictionary: 100,
+                ..page
+            })
+        );
+        let second = [
+            0x15, 6, 0x15, 0xa0, 0x1f, 0x15, 6, 0x5c, 0x45, 6, 0x15, 8, 0x15, 10, 0, 0,
+        ];
         assert_eq!(read(&second), Some(Header { levels: 9, ..page }));
         assert_eq!(read(&sound[..sound.len() - 1]), None);
         let again = [&sound[..7], &[0x05, 4, 2, 0]].concat();
@@ -373,7 +472,16 @@ mod tests {
         let other = [&sound[..7], &[0x4c, 0x15, 0, 0, 0]].concat();
         // A checksum that says to be a text of one byte, in which a reader finds a struct.
         let disguised = [&sound[..7], &[0x18, 1, 0x2c, 0]].concat();
-        for bytes in [&again[..], &without, &negative, &list, &endless, &other, &disguised, &[]] {
+        for bytes in [
+            &again[..],
+            &without,
+            &negative,
+            &list,
+            &endless,
+            &other,
+            &disguised,
+            &[],
+        ] {
             assert_eq!(read(bytes), None, "{bytes:?}");
         }
     }
@@ -392,7 +500,10 @@ mod tests {
         assert_eq!(checked(&[2, 1, 0, 0]), Ok(()));
         assert_eq!(checked(&chain(15)), Ok(()));
         for counts in [vec![2, 4, 0, 0], chain(16)] {
-            assert!(checked(&counts).unwrap_err().contains("its columns"), "{counts:?}");
+            assert!(
+                checked(&counts).unwrap_err().contains("its columns"),
+                "{counts:?}"
+            );
         }
         assert_eq!(
             check_footer(&[0x15, 0x2c, 0x19, 0, 4, 0, 0, 0, 0x50, 0x41, 0x52, 0x31]),
@@ -405,22 +516,35 @@ mod tests {
     fn texts_are_no_more_than_the_values_of_their_page() {
         let column = |encoding: Encoding| {
             let texts = (0..100).map(|number| Some(format!("text {number:02}")));
-            let batch =
-                RecordBatch::try_from_iter([("text", Arc::new(StringArray::from_iter(texts)) as ArrayRef)]).unwrap();
-            let properties = WriterProperties::builder().set_dictionary_enabled(false).set_encoding(encoding).build();
-            let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).unwrap();
+            let batch = RecordBatch::try_from_iter([(
+                "text",
+                Arc::new(StringArray::from_iter(texts)) as ArrayRef,
+            )])
+            .unwrap();
+            let properties = WriterProperties::builder()
+                .set_dictionary_enabled(false)
+                .set_encoding(encoding)
+                .build();
+            let mut writer =
+                ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).unwrap();
             writer.write(&batch).unwrap();
             writer.into_inner().unwrap()
         };
-        let opened = |bytes: Vec<u8>| open(Path::new("texts"), bytes.into(), |_| true).map(|(_, sizes)| sizes[0]);
+        let opened = |bytes: Vec<u8>| {
+            open(Path::new("texts"), bytes.into(), |_| true).map(|(_, sizes)| sizes[0])
+        };
         // Numbers in blocks of 128, each of 4 parts, and there are 100 of them.
         let head = [0x80, 1, 4, 100];
-        for (encoding, runs) in
-            [(Encoding::DELTA_LENGTH_BYTE_ARRAY, 1), (Encoding::DELTA_BYTE_ARRAY, 2), (Encoding::PLAIN, 0)]
-        {
+        for (encoding, runs) in [
+            (Encoding::DELTA_LENGTH_BYTE_ARRAY, 1),
+            (Encoding::DELTA_BYTE_ARRAY, 2),
+            (Encoding::PLAIN, 0),
+        ] {
             let sound = column(encoding);
             assert!(opened(sound.clone()).unwrap() < 2_000);
-            let heads: Vec<usize> = (0..sound.len() - 4).filter(|&place| sound[place..].starts_with(&head)).collect();
+            let heads: Vec<usize> = (0..sound.len() - 4)
+                .filter(|&place| sound[place..].starts_with(&head))
+                .collect();
             assert_eq!(heads.len(), runs, "{encoding}");
             for place in heads {
                 let changed = |index: usize, byte| {
@@ -428,10 +552,15 @@ mod tests {
                     bytes[place + index] = byte;
                     opened(bytes).unwrap_err().to_string()
                 };
-                assert!(changed(3, 101).contains("a page of 100 values says that it has 101 texts"));
+                assert!(
+                    changed(3, 101).contains("a page of 100 values says that it has 101 texts")
+                );
                 // Blocks of nothing, and none of parts.
                 for index in [1, 2] {
-                    assert!(changed(index, 0).contains("not sound"), "{encoding}: byte {index} of the head");
+                    assert!(
+                        changed(index, 0).contains("not sound"),
+                        "{encoding}: byte {index} of the head"
+                    );
                 }
             }
         }
@@ -444,13 +573,29 @@ mod tests {
         io::Write::write_all(&mut encoder, &text).unwrap();
         let gzip = encoder.finish().unwrap();
         let mut brotli = Vec::new();
-        brotli::BrotliCompress(&mut &text[..], &mut brotli, &brotli::enc::BrotliEncoderParams::default()).unwrap();
-        let ways = [(Compression::GZIP(Default::default()), gzip), (Compression::BROTLI(Default::default()), brotli)];
+        brotli::BrotliCompress(
+            &mut &text[..],
+            &mut brotli,
+            &brotli::enc::BrotliEncoderParams::default(),
+        )
+        .unwrap();
+        let ways = [
+            (Compression::GZIP(Default::default()), gzip),
+            (Compression::BROTLI(Default::default()), brotli),
+        ];
         for (compression, packed) in ways {
             for (size_max, expected) in [(100_000, 100_000), (200_000, 100_000), (99, 100)] {
-                assert_eq!(tried_size(compression, &packed, size_max), Ok(expected), "{compression}");
+                assert_eq!(
+                    tried_size(compression, &packed, size_max),
+                    Ok(expected),
+                    "{compression}"
+                );
             }
         }
-        assert!(tried_size(Compression::LZ4, &[], 1).unwrap_err().contains("LZ4_RAW"));
+        assert!(
+            tried_size(Compression::LZ4, &[], 1)
+                .unwrap_err()
+                .contains("LZ4_RAW")
+        );
     }
 }

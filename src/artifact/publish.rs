@@ -37,7 +37,8 @@ pub fn publish_file(
 ) -> Result<(), ArtifactError> {
     let (file, folder) = write_beside(path, write)?;
     check()?;
-    file.persist(path).map_err(|error| ArtifactError::io("write", path, error.error))?;
+    file.persist(path)
+        .map_err(|error| ArtifactError::io("write", path, error.error))?;
     sync_name(&folder, path)
 }
 
@@ -66,7 +67,9 @@ fn write_beside(
     let file = temporary_file(parent(path)).map_err(failed)?;
     set_mode(file.path(), 0o644).map_err(failed)?;
     let mut writer = BufWriter::with_capacity(1 << 16, file.as_file());
-    write(&mut writer).and_then(|()| writer.flush()).map_err(failed)?;
+    write(&mut writer)
+        .and_then(|()| writer.flush())
+        .map_err(failed)?;
     drop(writer);
     file.as_file().sync_all().map_err(failed)?;
     Ok((file, folder))
@@ -107,8 +110,12 @@ impl PendingFolder {
     /// An empty folder in `parent`.
     pub fn new(parent: &Path) -> Result<Self, ArtifactError> {
         create_folder(parent)?;
-        let temporary = TemporaryFolder::new(parent).map_err(|source| ArtifactError::io("create", parent, source))?;
-        Ok(Self { temporary, parent: parent.to_owned() })
+        let temporary = TemporaryFolder::new(parent)
+            .map_err(|source| ArtifactError::io("create", parent, source))?;
+        Ok(Self {
+            temporary,
+            parent: parent.to_owned(),
+        })
     }
 
     /// The folder to write to.
@@ -117,7 +124,10 @@ impl PendingFolder {
     }
 
     /// Gives the folder its name. `false`: the name was taken, and the folder stays pending.
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that renames")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the one place that renames"
+    )]
     pub fn publish(&mut self, name: impl AsRef<Path>) -> Result<bool, ArtifactError> {
         let path = self.parent.join(name);
         let failed = |source| ArtifactError::io("write", &path, source);
@@ -148,7 +158,11 @@ pub fn create_folder(path: &Path) -> Result<(), ArtifactError> {
 fn create_synced(path: &Path) -> io::Result<()> {
     let above = parent(path);
     let mut created = fs::create_dir(path);
-    if above != path && created.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+    if above != path
+        && created
+            .as_ref()
+            .is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+    {
         create_synced(above)?;
         created = fs::create_dir(path);
     }
@@ -165,7 +179,10 @@ fn create_synced(path: &Path) -> io::Result<()> {
 /// # Errors
 ///
 /// A symbolic link, which is never followed, or a system error.
-#[expect(clippy::disallowed_methods, reason = "this is the one place that renames")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the one place that renames"
+)]
 pub fn remove_folder(folder: &Path) -> Result<(), ArtifactError> {
     check_removable(folder)?;
     let failed = |source| ArtifactError::io("remove", folder, source);
@@ -178,9 +195,14 @@ pub fn remove_folder(folder: &Path) -> Result<(), ArtifactError> {
 
 /// Refuses what [`remove_folder`] does not remove.
 pub fn check_removable(folder: &Path) -> Result<(), ArtifactError> {
-    let found = fs::symlink_metadata(folder).map_err(|source| ArtifactError::io("remove", folder, source))?;
+    let found = fs::symlink_metadata(folder)
+        .map_err(|source| ArtifactError::io("remove", folder, source))?;
     let reason = "it is a link or a file: only a folder itself is removed";
-    if found.is_dir() { Ok(()) } else { Err(ArtifactError::unfit(folder, reason)) }
+    if found.is_dir() {
+        Ok(())
+    } else {
+        Err(ArtifactError::unfit(folder, reason))
+    }
 }
 
 /// The result of some work on folders: the standard library panics if the system fails to close one.
@@ -191,7 +213,9 @@ fn closed<T>(work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
 /// Removes a file, if it is there.
 pub fn remove_file(path: &Path) -> Result<(), ArtifactError> {
     match fs::remove_file(path) {
-        Err(source) if source.kind() != io::ErrorKind::NotFound => Err(ArtifactError::io("remove", path, source)),
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            Err(ArtifactError::io("remove", path, source))
+        }
         _ => Ok(()),
     }
 }
@@ -201,9 +225,19 @@ pub fn remove_file(path: &Path) -> Result<(), ArtifactError> {
 pub fn append_line(path: &Path, line: &str) -> Result<(), ArtifactError> {
     let failed = |source| ArtifactError::io("write", path, source);
     create_folder(parent(path))?;
-    let mut file = File::options().read(true).append(true).create(true).open(path).map_err(failed)?;
-    let begin = if ends_in_a_line(&mut file).map_err(failed)? { "" } else { "\n" };
-    file.write_all(format!("{begin}{line}\n").as_bytes()).map_err(failed)
+    let mut file = File::options()
+        .read(true)
+        .append(true)
+        .create(true)
+        .open(path)
+        .map_err(failed)?;
+    let begin = if ends_in_a_line(&mut file).map_err(failed)? {
+        ""
+    } else {
+        "\n"
+    };
+    file.write_all(format!("{begin}{line}\n").as_bytes())
+        .map_err(failed)
 }
 
 /// Whether the file ends with a line end, or is empty.
@@ -240,7 +274,11 @@ pub fn is_folder(path: &Path) -> Result<bool, ArtifactError> {
 pub fn check_folder(path: &Path) -> Result<(), ArtifactError> {
     let failed = |source| ArtifactError::io("read", path, source);
     let is_folder = fs::metadata(path).map_err(failed)?.is_dir();
-    if is_folder { Ok(()) } else { Err(failed(io::ErrorKind::NotADirectory.into())) }
+    if is_folder {
+        Ok(())
+    } else {
+        Err(failed(io::ErrorKind::NotADirectory.into()))
+    }
 }
 
 /// Whether a path is a symbolic link.
@@ -249,10 +287,15 @@ pub fn is_link(path: &Path) -> Result<bool, ArtifactError> {
 }
 
 /// The metadata of a path; `None` if the path does not exist.
-fn known(metadata: io::Result<fs::Metadata>, path: &Path) -> Result<Option<fs::Metadata>, ArtifactError> {
+fn known(
+    metadata: io::Result<fs::Metadata>,
+    path: &Path,
+) -> Result<Option<fs::Metadata>, ArtifactError> {
     match metadata {
         Ok(metadata) => Ok(Some(metadata)),
-        Err(error) if is_absence(&error) || error.kind() == io::ErrorKind::NotADirectory => Ok(None),
+        Err(error) if is_absence(&error) || error.kind() == io::ErrorKind::NotADirectory => {
+            Ok(None)
+        }
         Err(source) => Err(ArtifactError::io("read", path, source)),
     }
 }
@@ -276,7 +319,11 @@ pub fn open_bounded(path: &Path, size_max: u64) -> Result<(File, u64), ArtifactE
         return Err(failed(io::ErrorKind::IsADirectory.into()));
     }
     if !metadata.is_file() {
-        return Err(ArtifactError::refused("read", path, "it is a device or a pipe, a file is expected"));
+        return Err(ArtifactError::refused(
+            "read",
+            path,
+            "it is a device or a pipe, a file is expected",
+        ));
     }
     check_size(path, metadata.len(), size_max)?;
     Ok((File::open(path).map_err(failed)?, metadata.len()))
@@ -287,7 +334,10 @@ pub fn check_size(path: &Path, size: u64, size_max: u64) -> Result<(), ArtifactE
     if size <= size_max {
         return Ok(());
     }
-    Err(ArtifactError::damaged(path, format!("it has {size} bytes, at most {size_max} expected")))
+    Err(ArtifactError::damaged(
+        path,
+        format!("it has {size} bytes, at most {size_max} expected"),
+    ))
 }
 
 /// Reads a file or a pipe of at most `size_max` bytes to its end, without waiting for a writer of a named pipe.
@@ -298,11 +348,19 @@ pub fn check_size(path: &Path, size: u64, size_max: u64) -> Result<(), ArtifactE
 pub fn read_file_or_pipe(path: &Path, size_max: u64) -> Result<Vec<u8>, ArtifactError> {
     let failed = |source| ArtifactError::io("read", path, source);
     // Opening a named pipe would wait for its writer, possibly forever.
-    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path).map_err(failed)?;
+    let file = File::options()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK)
+        .open(path)
+        .map_err(failed)?;
     fcntl_setfl(&file, OFlags::empty()).map_err(|source| failed(source.into()))?;
     let bytes = read_stream(&file, path, size_max)?;
     if bytes.is_empty() && file.metadata().map_err(failed)?.file_type().is_fifo() {
-        return Err(ArtifactError::refused("read", path, "it is a pipe that nothing was written to\nname a file"));
+        return Err(ArtifactError::refused(
+            "read",
+            path,
+            "it is a pipe that nothing was written to\nname a file",
+        ));
     }
     Ok(bytes)
 }
@@ -312,15 +370,29 @@ pub fn read_file_or_pipe(path: &Path, size_max: u64) -> Result<Vec<u8>, Artifact
 /// # Errors
 ///
 /// More bytes than that, or a system error.
-pub fn read_stream(reader: impl Read, name: &Path, size_max: u64) -> Result<Vec<u8>, ArtifactError> {
+pub fn read_stream(
+    reader: impl Read,
+    name: &Path,
+    size_max: u64,
+) -> Result<Vec<u8>, ArtifactError> {
     read_to_end(reader, name, size_max, Vec::new())
 }
 
-fn read_to_end(reader: impl Read, name: &Path, size_max: u64, mut bytes: Vec<u8>) -> Result<Vec<u8>, ArtifactError> {
-    let read = reader.take(size_max.saturating_add(1)).read_to_end(&mut bytes);
+fn read_to_end(
+    reader: impl Read,
+    name: &Path,
+    size_max: u64,
+    mut bytes: Vec<u8>,
+) -> Result<Vec<u8>, ArtifactError> {
+    let read = reader
+        .take(size_max.saturating_add(1))
+        .read_to_end(&mut bytes);
     read.map_err(|source| ArtifactError::io("read", name, source))?;
     if size_max < bytes.len() as u64 {
-        return Err(ArtifactError::damaged(name, format!("it has more than {size_max} bytes")));
+        return Err(ArtifactError::damaged(
+            name,
+            format!("it has more than {size_max} bytes"),
+        ));
     }
     Ok(bytes)
 }
@@ -341,17 +413,25 @@ pub fn entries_in(folder: &Path) -> Result<Vec<FolderEntry>, ArtifactError> {
         for found in fs::read_dir(folder)? {
             let found = found?;
             match found.file_type() {
-                Ok(file_type) => entries.push(FolderEntry { path: found.path(), name: found.file_name(), file_type }),
+                Ok(file_type) => entries.push(FolderEntry {
+                    path: found.path(),
+                    name: found.file_name(),
+                    file_type,
+                }),
                 // Another process has removed it.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
         }
-        entries.sort_by(|FolderEntry { name: left, .. }, FolderEntry { name: right, .. }| left.cmp(right));
+        entries.sort_by(
+            |FolderEntry { name: left, .. }, FolderEntry { name: right, .. }| left.cmp(right),
+        );
         Ok(entries)
     };
     match closed(read) {
-        Err(error) if is_absence(&error) || error.kind() == io::ErrorKind::NotADirectory => Ok(Vec::new()),
+        Err(error) if is_absence(&error) || error.kind() == io::ErrorKind::NotADirectory => {
+            Ok(Vec::new())
+        }
         other => other.map_err(|source| ArtifactError::io("read", folder, source)),
     }
 }
@@ -381,18 +461,28 @@ pub fn parent(path: &Path) -> &Path {
 
 /// Syncs the open folder of a path that has just got its final name.
 fn sync_name(folder: &File, path: &Path) -> Result<(), ArtifactError> {
-    sync(folder, parent(path)).map_err(|source| ArtifactError::Unsynced { path: path.to_owned(), source })
+    sync(folder, parent(path)).map_err(|source| ArtifactError::Unsynced {
+        path: path.to_owned(),
+        source,
+    })
 }
 
 fn sync_folder(path: &Path) -> Result<(), ArtifactError> {
-    File::open(path).and_then(|folder| sync(&folder, path)).map_err(|source| ArtifactError::io("sync", path, source))
+    File::open(path)
+        .and_then(|folder| sync(&folder, path))
+        .map_err(|source| ArtifactError::io("sync", path, source))
 }
 
 /// Syncs an open folder, where its file system can do that. Files are synced without this exception: their bytes are at stake.
 fn sync(folder: &File, path: &Path) -> io::Result<()> {
     match folder.sync_all() {
         // Linux has EINVAL for a file system without this call, others EOPNOTSUPP.
-        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
+            ) =>
+        {
             UNSYNCABLE.get_or_init(|| path.to_owned());
             Ok(())
         }
@@ -426,7 +516,8 @@ mod tests {
 
     #[test]
     fn a_folder_that_cannot_be_closed_is_an_error() {
-        let error = closed(|| -> io::Result<()> { panic!("unexpected error during closedir") }).unwrap_err();
+        let error = closed(|| -> io::Result<()> { panic!("unexpected error during closedir") })
+            .unwrap_err();
         assert_eq!(error.to_string(), "a folder could not be closed");
         assert_eq!(closed(|| Ok(1)).unwrap(), 1);
     }
@@ -457,8 +548,10 @@ mod tests {
         create_folder(&folder).unwrap();
         // It can be written to but not opened, except by those who may do everything.
         set_mode(&folder, 0o300).unwrap();
-        let results =
-            [publish_bytes(&file, b"1"), PendingFolder::new(&folder).and_then(|mut new| new.publish("new").map(drop))];
+        let results = [
+            publish_bytes(&file, b"1"),
+            PendingFolder::new(&folder).and_then(|mut new| new.publish("new").map(drop)),
+        ];
         set_mode(&folder, 0o755).unwrap();
         let found = [exists(&file).unwrap(), exists(&folder.join("new")).unwrap()];
         assert_eq!(results.map(|result| result.is_ok()), found);
@@ -472,7 +565,8 @@ mod tests {
         publish_repeatable(&path, |writer| {
             attempts += 1;
             if attempts == 1 {
-                fs::read_dir(folder.path())?.try_for_each(|entry| fs::remove_file(entry?.path()))?;
+                fs::read_dir(folder.path())?
+                    .try_for_each(|entry| fs::remove_file(entry?.path()))?;
             }
             writer.write_all(b"whole")
         })
@@ -517,7 +611,16 @@ mod tests {
             assert_eq!(pending.publish("v0001").unwrap(), expected);
         }
         assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 1);
-        let mode = |name: &str| parent.path().join(name).metadata().unwrap().permissions().mode() & 0o777;
+        let mode = |name: &str| {
+            parent
+                .path()
+                .join(name)
+                .metadata()
+                .unwrap()
+                .permissions()
+                .mode()
+                & 0o777
+        };
         assert_eq!([mode("v0001"), mode("v0001/file")], [0o755, 0o644]);
     }
 
@@ -526,7 +629,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         for (content, expected) in [(b"1", true), (b"2", false)] {
-            assert_eq!(publish_new_file(&path, |writer| writer.write_all(content)).unwrap(), expected);
+            assert_eq!(
+                publish_new_file(&path, |writer| writer.write_all(content)).unwrap(),
+                expected
+            );
         }
         assert_eq!(fs::read(&path).unwrap(), b"1");
         assert!(publish_new_file(&folder.path().join("a".repeat(1000)), |_| Ok(())).is_err());

@@ -18,21 +18,30 @@ pub struct ScratchFile {
 impl ScratchFile {
     /// An empty file on the disk of `folder`.
     pub fn new(folder: &Path) -> Result<Self, ArtifactError> {
-        let file = tempfile::tempfile_in(folder).map_err(|source| ArtifactError::io("create", folder, source))?;
-        Ok(Self { folder: folder.to_owned(), file, size: 0 })
+        let file = tempfile::tempfile_in(folder)
+            .map_err(|source| ArtifactError::io("create", folder, source))?;
+        Ok(Self {
+            folder: folder.to_owned(),
+            file,
+            size: 0,
+        })
     }
 
     /// Appends bytes; returns where they begin.
     pub fn append(&mut self, bytes: &[u8]) -> Result<u64, ArtifactError> {
         let begin = self.size;
-        self.file.write_all(bytes).map_err(|source| ArtifactError::io("write", &self.folder, source))?;
+        self.file
+            .write_all(bytes)
+            .map_err(|source| ArtifactError::io("write", &self.folder, source))?;
         self.size += bytes.len() as u64;
         Ok(begin)
     }
 
     /// Fills `bytes` with those that begin at `begin`.
     pub fn read(&self, begin: u64, bytes: &mut [u8]) -> Result<(), ArtifactError> {
-        self.file.read_exact_at(bytes, begin).map_err(|source| ArtifactError::io("read", &self.folder, source))
+        self.file
+            .read_exact_at(bytes, begin)
+            .map_err(|source| ArtifactError::io("read", &self.folder, source))
     }
 }
 
@@ -44,7 +53,13 @@ mod tests {
     fn what_was_appended_is_read_and_the_folder_stays_empty() {
         let folder = tempfile::tempdir().unwrap();
         let mut scratch = ScratchFile::new(folder.path()).unwrap();
-        assert_eq!([scratch.append(b"first").unwrap(), scratch.append(b"second").unwrap()], [0, 5]);
+        assert_eq!(
+            [
+                scratch.append(b"first").unwrap(),
+                scratch.append(b"second").unwrap()
+            ],
+            [0, 5]
+        );
         let mut bytes = [0; 4];
         scratch.read(3, &mut bytes).unwrap();
         assert_eq!(&bytes, b"stse");

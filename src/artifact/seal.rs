@@ -19,7 +19,9 @@ pub fn seal(value: &impl Serialize) -> String {
     assert!(value.is_object(), "a sealed file is an object");
     let text = serde_json::to_string_pretty(&value).expect("a JSON value has a text");
     let hash = ContentHash::of(text.as_bytes());
-    let body = text.strip_suffix("\n}").expect("an object with fields ends with a brace on a separate line");
+    let body = text
+        .strip_suffix("\n}")
+        .expect("an object with fields ends with a brace on a separate line");
     format!("{body},\n  \"hash\": \"{hash}\"\n}}\n")
 }
 
@@ -31,7 +33,10 @@ pub fn seal(value: &impl Serialize) -> String {
 pub fn write_sealed(path: &Path, value: &impl Serialize) -> Result<(), ArtifactError> {
     let text = seal(value);
     if SIZE_MAX < text.len() as u64 {
-        let reason = format!("it would have {} bytes, at most {SIZE_MAX} can be read", text.len());
+        let reason = format!(
+            "it would have {} bytes, at most {SIZE_MAX} can be read",
+            text.len()
+        );
         return Err(ArtifactError::unfit(path, reason));
     }
     publish_bytes(path, text.as_bytes())
@@ -51,7 +56,9 @@ pub fn read_sealed<T: DeserializeOwned>(path: &Path) -> Result<T, ArtifactError>
 /// # Errors
 ///
 /// Those of [`read_sealed`], or a format version that this renma does not read.
-pub fn read_versioned<F: DeserializeOwned, T: DeserializeOwned>(path: &Path) -> Result<T, ArtifactError> {
+pub fn read_versioned<F: DeserializeOwned, T: DeserializeOwned>(
+    path: &Path,
+) -> Result<T, ArtifactError> {
     parse_versioned::<F, T>(path, &read_bounded(path, SIZE_MAX)?)
 }
 
@@ -77,7 +84,8 @@ pub fn parse_versioned<F: DeserializeOwned, T: DeserializeOwned>(
         format: Value,
     }
     let text = unsealed(path, bytes)?;
-    let damaged = |error: serde_json::Error| ArtifactError::damaged(path, visible(&error.to_string()));
+    let damaged =
+        |error: serde_json::Error| ArtifactError::damaged(path, visible(&error.to_string()));
     let head: Head = serde_json::from_str(&text).map_err(damaged)?;
     format_of::<F>(&head.format).map_err(|reason| ArtifactError::unfit(path, reason))?;
     serde_json::from_str(&text).map_err(damaged)
@@ -85,14 +93,17 @@ pub fn parse_versioned<F: DeserializeOwned, T: DeserializeOwned>(
 
 fn parse_sealed<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, ArtifactError> {
     let text = unsealed(path, bytes)?;
-    serde_json::from_str(&text).map_err(|error| ArtifactError::damaged(path, visible(&error.to_string())))
+    serde_json::from_str(&text)
+        .map_err(|error| ArtifactError::damaged(path, visible(&error.to_string())))
 }
 
 /// The object that a sealed file holds, without the hash, which is compared.
 fn unsealed(path: &Path, bytes: &[u8]) -> Result<String, ArtifactError> {
     let damaged = |reason: String| ArtifactError::damaged(path, reason);
     let text = std::str::from_utf8(bytes).map_err(|error| damaged(error.to_string()))?;
-    let sealed = text.strip_suffix("\"\n}\n").and_then(|text| text.rsplit_once(",\n  \"hash\": \""));
+    let sealed = text
+        .strip_suffix("\"\n}\n")
+        .and_then(|text| text.rsplit_once(",\n  \"hash\": \""));
     let hash = sealed.and_then(|(_, hash)| hash.parse::<ContentHash>().ok());
     if let (Some((body, _)), Some(hash)) = (sealed, hash) {
         let object = format!("{body}\n}}");
@@ -101,9 +112,18 @@ fn unsealed(path: &Path, bytes: &[u8]) -> Result<String, ArtifactError> {
         }
     }
     let value: Value = serde_json::from_str(text).map_err(|error| damaged(error.to_string()))?;
-    let fields = value.as_object().ok_or_else(|| damaged("it is not an object".into()))?;
+    let fields = value
+        .as_object()
+        .ok_or_else(|| damaged("it is not an object".into()))?;
     let has_hash = fields.contains_key("hash");
-    Err(damaged(if has_hash { "its hash does not match its content" } else { "its hash is missing" }.into()))
+    Err(damaged(
+        if has_hash {
+            "its hash does not match its content"
+        } else {
+            "its hash is missing"
+        }
+        .into(),
+    ))
 }
 
 #[cfg(test)]
@@ -117,9 +137,14 @@ mod tests {
         let path = folder.path().join("sealed.json");
         let value = |text: &str| BTreeMap::from([("text", text.to_owned())]);
         write_sealed(&path, &value("old")).unwrap();
-        let error = write_sealed(&path, &value(&"long".repeat(SIZE_MAX as usize / 4))).unwrap_err().to_string();
+        let error = write_sealed(&path, &value(&"long".repeat(SIZE_MAX as usize / 4)))
+            .unwrap_err()
+            .to_string();
         assert!(error.contains(&format!("at most {SIZE_MAX}")), "{error}");
-        assert_eq!(read_sealed::<BTreeMap<String, String>>(&path).unwrap()["text"], "old");
+        assert_eq!(
+            read_sealed::<BTreeMap<String, String>>(&path).unwrap()["text"],
+            "old"
+        );
     }
 
     #[test]

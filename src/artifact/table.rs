@@ -21,7 +21,9 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, Type, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{KeyValue, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
-use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder, WriterVersion};
+use parquet::file::properties::{
+    EnabledStatistics, WriterProperties, WriterPropertiesBuilder, WriterVersion,
+};
 use row::TableRow;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
@@ -82,8 +84,19 @@ pub struct Column {
 
 impl Column {
     /// A column with a value in every row.
-    pub const fn new(name: &'static str, data_type: DataType, layout: Layout, description: &'static str) -> Self {
-        Self { name, data_type, layout, description, is_optional: false }
+    pub const fn new(
+        name: &'static str,
+        data_type: DataType,
+        layout: Layout,
+        description: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            data_type,
+            layout,
+            description,
+            is_optional: false,
+        }
     }
 }
 
@@ -134,10 +147,18 @@ impl Table {
     /// The Arrow schema; each field's `description` says meaning and unit.
     pub fn schema(&self) -> SchemaRef {
         let field = |column: &Column| {
-            let description = HashMap::from([("description".to_owned(), column.description.to_owned())]);
-            Field::new(column.name, column.data_type.clone(), self.is_nullable(column)).with_metadata(description)
+            let description =
+                HashMap::from([("description".to_owned(), column.description.to_owned())]);
+            Field::new(
+                column.name,
+                column.data_type.clone(),
+                self.is_nullable(column),
+            )
+            .with_metadata(description)
         };
-        Arc::new(Schema::new(self.columns.iter().map(field).collect::<Vec<_>>()))
+        Arc::new(Schema::new(
+            self.columns.iter().map(field).collect::<Vec<_>>(),
+        ))
     }
 
     const fn is_nullable(&self, column: &Column) -> bool {
@@ -175,7 +196,8 @@ impl Table {
         footer: &Footer,
         stop: &AtomicBool,
     ) -> Result<Vec<R>, ArtifactError> {
-        R::from_batch(&self.read(path, entry, footer, stop)?).map_err(|reason| ArtifactError::damaged(path, reason))
+        R::from_batch(&self.read(path, entry, footer, stop)?)
+            .map_err(|reason| ArtifactError::damaged(path, reason))
     }
 
     /// Publishes a part.
@@ -183,7 +205,12 @@ impl Table {
     /// # Errors
     ///
     /// A system error; no part is left behind.
-    pub fn write(&self, path: &Path, batch: &RecordBatch, footer: &Footer) -> Result<FileEntry, ArtifactError> {
+    pub fn write(
+        &self,
+        path: &Path,
+        batch: &RecordBatch,
+        footer: &Footer,
+    ) -> Result<FileEntry, ArtifactError> {
         self.write_batches(path, || std::iter::once(batch.clone()), footer)
     }
 
@@ -208,16 +235,31 @@ impl Table {
     /// # Errors
     ///
     /// Damage of any kind, or [`ArtifactError::Interrupted`].
-    pub fn check_bytes(&self, path: &Path, found: &FileEntry, stop: &AtomicBool) -> Result<(), ArtifactError> {
+    pub fn check_bytes(
+        &self,
+        path: &Path,
+        found: &FileEntry,
+        stop: &AtomicBool,
+    ) -> Result<(), ArtifactError> {
         let batch = self.read(path, found, &Footer::new(), stop)?;
         let metadata = metadata_of(path)?;
-        let footer = footer_of(&metadata).into_iter().filter(|(key, _)| key.starts_with("renma.")).collect();
+        let footer = footer_of(&metadata)
+            .into_iter()
+            .filter(|(key, _)| key.starts_with("renma."))
+            .collect();
         // Older parts name the library and its version.
         let created_by = metadata.file_metadata().created_by().unwrap_or_default();
-        if self.encode(path, || std::iter::once(batch.clone()), &footer, created_by)?.0 == *found {
+        if self
+            .encode(path, || std::iter::once(batch.clone()), &footer, created_by)?
+            .0
+            == *found
+        {
             return Ok(());
         }
-        Err(ArtifactError::damaged(path, "its bytes are not those that its values give"))
+        Err(ArtifactError::damaged(
+            path,
+            "its bytes are not those that its values give",
+        ))
     }
 
     /// A part as bytes, for the file `path`.
@@ -233,27 +275,45 @@ impl Table {
         footer.insert(CONTENT_KEY.into(), content.to_string());
         let mut bytes = Vec::new();
         let encoded = caught(|| {
-            let properties = self.properties(&footer).set_created_by(created_by.to_owned()).build();
+            let properties = self
+                .properties(&footer)
+                .set_created_by(created_by.to_owned())
+                .build();
             let mut writer = ArrowWriter::try_new(&mut bytes, self.schema(), Some(properties))?;
             batches().try_for_each(|batch| writer.write(&batch))?;
             writer.close()
         });
-        let encoded = encoded.unwrap_or_else(|| Err(ParquetError::General("the writer gave up on it".to_owned())));
+        let encoded = encoded
+            .unwrap_or_else(|| Err(ParquetError::General("the writer gave up on it".to_owned())));
         encoded.map_err(|error| {
-            let source = if lacks_memory() { io::ErrorKind::OutOfMemory.into() } else { io::Error::other(error) };
+            let source = if lacks_memory() {
+                io::ErrorKind::OutOfMemory.into()
+            } else {
+                io::Error::other(error)
+            };
             ArtifactError::io("encode", path, source)
         })?;
-        let entry = FileEntry { rows, bytes: bytes.len() as u64, hash: ContentHash::of(&bytes), content };
+        let entry = FileEntry {
+            rows,
+            bytes: bytes.len() as u64,
+            hash: ContentHash::of(&bytes),
+            content,
+        };
         Ok((entry, bytes))
     }
 
     /// How parts of this table are encoded.
     pub(super) fn properties(&self, footer: &Footer) -> WriterPropertiesBuilder {
-        let pairs = footer.iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone())).collect();
+        let pairs = footer
+            .iter()
+            .map(|(key, value)| KeyValue::new(key.clone(), value.clone()))
+            .collect();
         let mut properties = WriterProperties::builder()
             .set_created_by(CREATED_BY.to_owned())
             .set_writer_version(WriterVersion::PARQUET_2_0)
-            .set_compression(Compression::ZSTD(ZstdLevel::try_new(3).expect("zstd has a level 3")))
+            .set_compression(Compression::ZSTD(
+                ZstdLevel::try_new(3).expect("zstd has a level 3"),
+            ))
             .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
             .set_statistics_enabled(EnabledStatistics::Chunk)
             .set_key_value_metadata(Some(pairs));
@@ -263,7 +323,8 @@ impl Table {
                 Layout::Delta => Some(Encoding::DELTA_BINARY_PACKED),
                 Layout::Dictionary => None,
             };
-            properties = properties.set_column_dictionary_enabled(column.name.into(), encoding.is_none());
+            properties =
+                properties.set_column_dictionary_enabled(column.name.into(), encoding.is_none());
             if let Some(encoding) = encoding {
                 properties = properties.set_column_encoding(column.name.into(), encoding);
             }
@@ -288,11 +349,16 @@ impl Table {
         let part = self.open(path, read_listed(path, entry)?.into(), stop)?;
         check_footer(path, &part.footer, footer)?;
         if part.rows_left != entry.rows {
-            return Err(damaged(format!("it has {} rows, the manifest says {}", part.rows_left, entry.rows)));
+            return Err(damaged(format!(
+                "it has {} rows, the manifest says {}",
+                part.rows_left, entry.rows
+            )));
         }
         let batch = self.joined(path, part)?;
         if content_hash(&batch) != entry.content {
-            return Err(damaged("its values are not those that the manifest lists".into()));
+            return Err(damaged(
+                "its values are not those that the manifest lists".into(),
+            ));
         }
         Ok(batch)
     }
@@ -305,7 +371,11 @@ impl Table {
     pub fn check(path: &Path, entry: &FileEntry, footer: &Footer) -> Result<(), ArtifactError> {
         let bytes = read_listed(path, entry)?;
         let size = bytes.len() as u64;
-        check_footer(path, &footer_of(&parse_metadata(path, size, bytes.into())?), footer)
+        check_footer(
+            path,
+            &footer_of(&parse_metadata(path, size, bytes.into())?),
+            footer,
+        )
     }
 
     /// The compressed bytes of each column of a part, in the order of the table.
@@ -316,11 +386,20 @@ impl Table {
     pub fn column_bytes(&self, path: &Path) -> Result<Vec<(&'static str, u64)>, ArtifactError> {
         let metadata = metadata_of(path)?;
         let size = |name: &str| {
-            let columns = metadata.row_groups().iter().flat_map(RowGroupMetaData::columns);
+            let columns = metadata
+                .row_groups()
+                .iter()
+                .flat_map(RowGroupMetaData::columns);
             let of_name = columns.filter(|column| column.column_path().string() == name);
-            of_name.map(|column| u64::try_from(column.compressed_size()).unwrap_or(0)).sum()
+            of_name
+                .map(|column| u64::try_from(column.compressed_size()).unwrap_or(0))
+                .sum()
         };
-        Ok(self.columns.iter().map(|column| (column.name, size(column.name))).collect())
+        Ok(self
+            .columns
+            .iter()
+            .map(|column| (column.name, size(column.name)))
+            .collect())
     }
 
     /// Reads a part that no manifest mentions yet, as a resumed run finds it: its footer has the hash of its values.
@@ -344,9 +423,17 @@ impl Table {
         let batch = self.joined(path, part)?;
         let content = content_hash(&batch);
         if footer.get(CONTENT_KEY) != Some(&content.to_string()) {
-            return Err(ArtifactError::damaged(path, "its values are not those of the hash in its footer"));
+            return Err(ArtifactError::damaged(
+                path,
+                "its values are not those of the hash in its footer",
+            ));
         }
-        let entry = FileEntry { rows: batch.num_rows() as u64, bytes: size, hash, content };
+        let entry = FileEntry {
+            rows: batch.num_rows() as u64,
+            bytes: size,
+            hash,
+            content,
+        };
         Ok((entry, footer, batch))
     }
 
@@ -355,7 +442,12 @@ impl Table {
     /// # Errors
     ///
     /// Bytes that are not a file of this table, or more rows.
-    pub fn decode(&self, path: &Path, bytes: Bytes, rows_max: u64) -> Result<RecordBatch, ArtifactError> {
+    pub fn decode(
+        &self,
+        path: &Path,
+        bytes: Bytes,
+        rows_max: u64,
+    ) -> Result<RecordBatch, ArtifactError> {
         let batches = self.decode_batches(path, bytes, rows_max)?;
         self.joined(path, batches)
     }
@@ -370,7 +462,8 @@ impl Table {
         path: &'p Path,
         bytes: Bytes,
         rows_max: u64,
-    ) -> Result<impl Iterator<Item = Result<RecordBatch, ArtifactError>> + use<'p>, ArtifactError> {
+    ) -> Result<impl Iterator<Item = Result<RecordBatch, ArtifactError>> + use<'p>, ArtifactError>
+    {
         let part = self.open(path, bytes, &NEVER)?;
         part.check_rows(rows_max)?;
         Ok(part)
@@ -397,7 +490,12 @@ impl Table {
     }
 
     /// Reads the footer of a part and checks its columns; no value is decoded yet.
-    fn open<'p>(&self, path: &'p Path, bytes: Bytes, stop: &'p AtomicBool) -> Result<RecordBatches<'p>, ArtifactError> {
+    fn open<'p>(
+        &self,
+        path: &'p Path,
+        bytes: Bytes,
+        stop: &'p AtomicBool,
+    ) -> Result<RecordBatches<'p>, ArtifactError> {
         let damaged = |reason: String| ArtifactError::damaged(path, reason);
         let size = bytes.len() as u64;
         let (builder, sizes) = pages::open(path, bytes, |_| true)?;
@@ -406,21 +504,37 @@ impl Table {
         let order = self.order_in(builder.schema()).map_err(damaged)?;
         let count = |number: i64| u64::try_from(number).unwrap_or(u64::MAX);
         let rows = count(metadata.file_metadata().num_rows());
-        let in_groups =
-            metadata.row_groups().iter().fold(0, |sum: u64, group| sum.saturating_add(count(group.num_rows())));
+        let in_groups = metadata.row_groups().iter().fold(0, |sum: u64, group| {
+            sum.saturating_add(count(group.num_rows()))
+        });
         if rows != in_groups {
-            return Err(damaged(format!("it has {rows} rows, and its row groups have {in_groups}")));
+            return Err(damaged(format!(
+                "it has {rows} rows, and its row groups have {in_groups}"
+            )));
         }
-        let size_max = rows.saturating_mul(ROW_SIZE_MAX).saturating_add(COLUMN_SIZE_MIN);
-        let columns = || metadata.row_groups().iter().flat_map(RowGroupMetaData::columns).zip(&sizes);
+        let size_max = rows
+            .saturating_mul(ROW_SIZE_MAX)
+            .saturating_add(COLUMN_SIZE_MIN);
+        let columns = || {
+            metadata
+                .row_groups()
+                .iter()
+                .flat_map(RowGroupMetaData::columns)
+                .zip(&sizes)
+        };
         if let Some((column, size)) = columns().find(|(_, size)| size_max < **size) {
             let name = column.column_path();
-            return Err(damaged(format!("column {name} unpacks to {size} bytes: at most {size_max} for {rows} rows")));
+            return Err(damaged(format!(
+                "column {name} unpacks to {size} bytes: at most {size_max} for {rows} rows"
+            )));
         }
         let texts = columns().filter(|(column, _)| column.column_type() == Type::BYTE_ARRAY);
         let text_size_max = texts.map(|(_, &size)| size).max().unwrap_or(0);
-        let batch_rows = (TEXTS_SIZE_MAX / text_size_max.max(1)).clamp(1, BATCH_ROWS as u64) as usize;
-        let reader = guarded(path, size, move || builder.with_batch_size(batch_rows).build())?;
+        let batch_rows =
+            (TEXTS_SIZE_MAX / text_size_max.max(1)).clamp(1, BATCH_ROWS as u64) as usize;
+        let reader = guarded(path, size, move || {
+            builder.with_batch_size(batch_rows).build()
+        })?;
         Ok(RecordBatches {
             path,
             size,
@@ -440,7 +554,8 @@ impl Table {
         batches: impl Iterator<Item = Result<RecordBatch, ArtifactError>>,
     ) -> Result<RecordBatch, ArtifactError> {
         let batches = batches.collect::<Result<Vec<_>, _>>()?;
-        concat_batches(&self.schema(), &batches).map_err(|error| ArtifactError::damaged(path, error.to_string()))
+        concat_batches(&self.schema(), &batches)
+            .map_err(|error| ArtifactError::damaged(path, error.to_string()))
     }
 
     /// Where a file has each of the columns, whose types must be those of the table.
@@ -448,21 +563,39 @@ impl Table {
         let mut order = Vec::new();
         for column in self.columns {
             let (name, ours, nullable) = (column.name, &column.data_type, self.is_nullable(column));
-            let (index, other) = found.column_with_name(name).ok_or_else(|| format!("it has no column {name}"))?;
+            let (index, other) = found
+                .column_with_name(name)
+                .ok_or_else(|| format!("it has no column {name}"))?;
             let theirs = other.data_type();
             if theirs != ours {
                 let theirs = visible(&theirs.to_string());
-                return Err(format!("its column {name} has type {theirs}, {ours} expected"));
+                return Err(format!(
+                    "its column {name} has type {theirs}, {ours} expected"
+                ));
             }
             if other.is_nullable() != nullable {
-                let have = if other.is_nullable() { "have" } else { "not have" };
+                let have = if other.is_nullable() {
+                    "have"
+                } else {
+                    "not have"
+                };
                 return Err(format!("its column {name} may {have} values missing"));
             }
             order.push(index);
         }
-        match found.fields().iter().find(|field| self.columns.iter().all(|known| known.name != field.name())) {
-            Some(field) => Err(format!("its column {} is not one of `{}`", visible(field.name()), self.name)),
-            None if found.fields().len() != order.len() => Err("two of its columns have one name".to_owned()),
+        match found
+            .fields()
+            .iter()
+            .find(|field| self.columns.iter().all(|known| known.name != field.name()))
+        {
+            Some(field) => Err(format!(
+                "its column {} is not one of `{}`",
+                visible(field.name()),
+                self.name
+            )),
+            None if found.fields().len() != order.len() => {
+                Err("two of its columns have one name".to_owned())
+            }
             None => Ok(order),
         }
     }
@@ -478,7 +611,9 @@ fn metadata_of(path: &Path) -> Result<ParquetMetaData, ArtifactError> {
     };
     // A file ends with the footer, its length in 4 bytes, and 4 letters.
     let footer = || -> io::Result<Bytes> {
-        let length = last(8)?.first_chunk::<4>().map_or(0, |length| u32::from_le_bytes(*length));
+        let length = last(8)?
+            .first_chunk::<4>()
+            .map_or(0, |length| u32::from_le_bytes(*length));
         Ok(last(u64::from(length) + 8)?.into())
     };
     let bytes = footer().map_err(|source| ArtifactError::io("read", path, source))?;
@@ -489,27 +624,44 @@ fn metadata_of(path: &Path) -> Result<ParquetMetaData, ArtifactError> {
 fn parse_metadata(path: &Path, size: u64, bytes: Bytes) -> Result<ParquetMetaData, ArtifactError> {
     guarded(path, size, move || {
         pages::check_footer(&bytes)?;
-        ParquetMetaDataReader::new().parse_and_finish(&bytes).map_err(|error| visible(&error.to_string()))
+        ParquetMetaDataReader::new()
+            .parse_and_finish(&bytes)
+            .map_err(|error| visible(&error.to_string()))
     })
 }
 
 /// An error unless a footer says what is expected; it may say more.
 fn check_footer(path: &Path, footer: &Footer, expected: &Footer) -> Result<(), ArtifactError> {
-    let difference = expected.keys().find_map(|key| difference_at(key, footer, expected));
-    difference.map_or(Ok(()), |difference| Err(ArtifactError::damaged(path, difference)))
+    let difference = expected
+        .keys()
+        .find_map(|key| difference_at(key, footer, expected));
+    difference.map_or(Ok(()), |difference| {
+        Err(ArtifactError::damaged(path, difference))
+    })
 }
 
 /// What a footer says of a key, if the manifest expects something else.
 pub fn difference_at(key: &str, footer: &Footer, expected: &Footer) -> Option<String> {
-    let [found, listed] = [footer, expected].map(|side| side.get(key).map_or("nothing", String::as_str));
-    let text = || visible(&format!("its footer says {key} = {found}, and by the manifest it is {listed}"));
+    let [found, listed] =
+        [footer, expected].map(|side| side.get(key).map_or("nothing", String::as_str));
+    let text = || {
+        visible(&format!(
+            "its footer says {key} = {found}, and by the manifest it is {listed}"
+        ))
+    };
     (footer.get(key) != expected.get(key)).then(text)
 }
 
 /// The texts in the footer of a file.
 pub fn footer_of(metadata: &ParquetMetaData) -> Footer {
-    let pairs = metadata.file_metadata().key_value_metadata().into_iter().flatten();
-    pairs.filter_map(|pair| Some((pair.key.clone(), pair.value.clone()?))).collect()
+    let pairs = metadata
+        .file_metadata()
+        .key_value_metadata()
+        .into_iter()
+        .flatten();
+    pairs
+        .filter_map(|pair| Some((pair.key.clone(), pair.value.clone()?)))
+        .collect()
 }
 
 /// The bytes of a part, if they are those that a manifest lists.
@@ -521,7 +673,9 @@ fn read_listed(path: &Path, entry: &FileEntry) -> Result<Vec<u8>, ArtifactError>
     let damaged = |reason: String| ArtifactError::damaged(path, reason);
     // A larger file cannot be the listed one, and is not read.
     let bytes = match read_bounded(path, entry.bytes.min(PART_SIZE_MAX)) {
-        Err(ArtifactError::Missing { .. }) => return Err(damaged("it is gone, and the manifest lists it".into())),
+        Err(ArtifactError::Missing { .. }) => {
+            return Err(damaged("it is gone, and the manifest lists it".into()));
+        }
         other => other?,
     };
     check_listed_size(path, bytes.len() as u64, entry)?;
@@ -535,7 +689,10 @@ fn check_listed_size(path: &Path, size: u64, entry: &FileEntry) -> Result<(), Ar
     if size == entry.bytes {
         return Ok(());
     }
-    Err(ArtifactError::damaged(path, format!("it has {size} bytes, the manifest says {}", entry.bytes)))
+    Err(ArtifactError::damaged(
+        path,
+        format!("it has {size} bytes, the manifest says {}", entry.bytes),
+    ))
 }
 
 #[cfg(test)]
@@ -547,62 +704,128 @@ mod tests {
     #[test]
     fn decoding_ends_at_the_batch_before_which_the_flag_is_raised() {
         static COLUMNS: [Column; 1] = [Column::new("number", DataType::UInt64, Layout::Delta, "")];
-        let table = Table { name: "numbers", columns: &COLUMNS, nullable: false };
+        let table = Table {
+            name: "numbers",
+            columns: &COLUMNS,
+            nullable: false,
+        };
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("part.parquet");
         let numbers = UInt64Array::from_iter_values(0..3 * BATCH_ROWS as u64);
-        let entry = table.write(&path, &table.batch(vec![Arc::new(numbers)]), &Footer::new()).unwrap();
+        let entry = table
+            .write(&path, &table.batch(vec![Arc::new(numbers)]), &Footer::new())
+            .unwrap();
         let stop = AtomicBool::new(false);
-        let mut batches = table.open(&path, read_listed(&path, &entry).unwrap().into(), &stop).unwrap();
+        let mut batches = table
+            .open(&path, read_listed(&path, &entry).unwrap().into(), &stop)
+            .unwrap();
         assert_eq!(batches.next().unwrap().unwrap().num_rows(), BATCH_ROWS);
         stop.store(true, Ordering::Relaxed);
-        assert!(matches!(batches.next(), Some(Err(ArtifactError::Interrupted))));
+        assert!(matches!(
+            batches.next(),
+            Some(Err(ArtifactError::Interrupted))
+        ));
         assert!(batches.next().is_none());
-        assert!(matches!(table.read(&path, &entry, &Footer::new(), &stop), Err(ArtifactError::Interrupted)));
+        assert!(matches!(
+            table.read(&path, &entry, &Footer::new(), &stop),
+            Err(ArtifactError::Interrupted)
+        ));
         let unlisted = table.read_unlisted(&path, |_| Ok(entry.rows), &stop);
         assert!(matches!(unlisted, Err(ArtifactError::Interrupted)));
-        assert_eq!(table.read(&path, &entry, &Footer::new(), &NEVER).unwrap().num_rows() as u64, entry.rows);
+        assert_eq!(
+            table
+                .read(&path, &entry, &Footer::new(), &NEVER)
+                .unwrap()
+                .num_rows() as u64,
+            entry.rows
+        );
     }
 
     #[test]
     fn parts_name_our_writer_and_those_that_name_a_library_stay_sound() {
         static COLUMNS: [Column; 1] = [Column::new("number", DataType::UInt64, Layout::Delta, "")];
-        let table = Table { name: "numbers", columns: &COLUMNS, nullable: false };
+        let table = Table {
+            name: "numbers",
+            columns: &COLUMNS,
+            nullable: false,
+        };
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("part.parquet");
         let batch = table.batch(vec![Arc::new(UInt64Array::from_iter_values(0..1_000))]);
         let ours = table.write(&path, &batch, &Footer::new()).unwrap();
-        assert_eq!(metadata_of(&path).unwrap().file_metadata().created_by(), Some("renma version 1"));
+        assert_eq!(
+            metadata_of(&path).unwrap().file_metadata().created_by(),
+            Some("renma version 1")
+        );
         table.check_bytes(&path, &ours, &NEVER).unwrap();
         let batches = || std::iter::once(batch.clone());
-        let (older, bytes) = table.encode(&path, batches, &Footer::new(), "parquet-rs version 60.1.0").unwrap();
+        let (older, bytes) = table
+            .encode(&path, batches, &Footer::new(), "parquet-rs version 60.1.0")
+            .unwrap();
         publish_bytes(&path, &bytes).unwrap();
         table.check_bytes(&path, &older, &NEVER).unwrap();
-        assert_eq!((older.content, older.hash == ours.hash), (ours.content, false));
+        assert_eq!(
+            (older.content, older.hash == ours.hash),
+            (ours.content, false)
+        );
     }
 
     #[test]
     fn texts_are_decoded_a_few_rows_at_a_time_and_refused_if_they_are_too_long() {
         static COLUMNS: [Column; 1] = [Column::new("text", DataType::Utf8, Layout::Dictionary, "")];
-        let table = Table { name: "texts", columns: &COLUMNS, nullable: false };
+        let table = Table {
+            name: "texts",
+            columns: &COLUMNS,
+            nullable: false,
+        };
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("part.parquet");
         let rows_of_batches = |texts: Vec<String>| -> Result<Vec<usize>, String> {
             let texts = StringArray::from_iter_values(texts);
-            table.write(&path, &table.batch(vec![Arc::new(texts)]), &Footer::new()).unwrap();
+            table
+                .write(&path, &table.batch(vec![Arc::new(texts)]), &Footer::new())
+                .unwrap();
             let bytes = std::fs::read(&path).unwrap().into();
-            let batches = table.decode_batches(&path, bytes, 1_000).map_err(|error| error.to_string())?;
-            batches.map(|batch| batch.map(|batch| batch.num_rows()).map_err(|error| error.to_string())).collect()
+            let batches = table
+                .decode_batches(&path, bytes, 1_000)
+                .map_err(|error| error.to_string())?;
+            batches
+                .map(|batch| {
+                    batch
+                        .map(|batch| batch.num_rows())
+                        .map_err(|error| error.to_string())
+                })
+                .collect()
         };
-        assert_eq!(rows_of_batches(vec!["x".repeat(500); 1_000]), Ok(vec![1_000]));
+        assert_eq!(
+            rows_of_batches(vec!["x".repeat(500); 1_000]),
+            Ok(vec![1_000])
+        );
         // Each text could be as long as the first one.
-        let texts = (0..1_000).map(|row| "x".repeat(if row == 0 { 300_000 } else { 1 })).collect();
+        let texts = (0..1_000)
+            .map(|row| "x".repeat(if row == 0 { 300_000 } else { 1 }))
+            .collect();
         let batches = rows_of_batches(texts).unwrap();
-        assert_eq!((batches.len(), batches.iter().sum::<usize>()), (2, 1_000), "{batches:?}");
-        let error = rows_of_batches((0..1_000).map(|row| format!("{row}").repeat(1_000)).collect()).unwrap_err();
-        assert!(error.contains("unpacks to 2891276 bytes") && error.ends_with("for 1000 rows"), "{error}");
+        assert_eq!(
+            (batches.len(), batches.iter().sum::<usize>()),
+            (2, 1_000),
+            "{batches:?}"
+        );
+        let error = rows_of_batches(
+            (0..1_000)
+                .map(|row| format!("{row}").repeat(1_000))
+                .collect(),
+        )
+        .unwrap_err();
+        assert!(
+            error.contains("unpacks to 2891276 bytes") && error.ends_with("for 1000 rows"),
+            "{error}"
+        );
         let error = rows_of_batches(vec!["x".repeat(5_000); 1_000]).unwrap_err();
-        assert!(error.ends_with("the texts of 1000 rows have 5000000 bytes"), "{error}");
+        assert!(
+            error.ends_with("the texts of 1000 rows have 5000000 bytes"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -610,6 +833,9 @@ mod tests {
     fn a_file_that_the_system_cannot_read_is_not_damaged() {
         // There is nothing at the address 0.
         let error = Table::read_footer(Path::new("/proc/self/mem")).unwrap_err();
-        assert!(matches!(error, ArtifactError::Io { action: "read", .. }), "{error}");
+        assert!(
+            matches!(error, ArtifactError::Io { action: "read", .. }),
+            "{error}"
+        );
     }
 }

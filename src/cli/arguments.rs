@@ -29,7 +29,11 @@ use std::path::{Path, PathBuf};
 /// Trains Othello evaluation models by self-play.
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true, max_term_width = 80)]
-#[command(disable_help_flag = true, disable_help_subcommand = true, disable_version_flag = true)]
+#[command(
+    disable_help_flag = true,
+    disable_help_subcommand = true,
+    disable_version_flag = true
+)]
 pub struct Arguments {
     #[command(flatten)]
     pub global: GlobalArguments,
@@ -120,10 +124,14 @@ pub enum Command {
     /// Show a board to play on and the report of a run to browsers
     Serve(ServeArguments),
     /// Play as an engine of programs that speak the NBoard protocol
-    #[command(after_help = "Example: renma nboard --model champion --depth 10 --mpc-level 93 --exact-empties 16")]
+    #[command(
+        after_help = "Example: renma nboard --model champion --depth 10 --mpc-level 93 --exact-empties 16"
+    )]
     Nboard(EngineArguments),
     /// Play as an engine of programs that speak the Go Text Protocol
-    #[command(after_help = "Example: renma gtp --model champion --depth 10 --mpc-level 93 --exact-empties 16")]
+    #[command(
+        after_help = "Example: renma gtp --model champion --depth 10 --mpc-level 93 --exact-empties 16"
+    )]
     Gtp(EngineArguments),
     /// Measure speed, with node counts
     #[command(subcommand, hide = true)]
@@ -209,8 +217,12 @@ fn stage_name() -> impl TypedValueParser<Value = Stage> {
 type Choice<T> = (T, &'static str, &'static str);
 
 /// One of some values by its name.
-fn choice<T: Copy + Send + Sync + 'static>(choices: &'static [Choice<T>]) -> impl TypedValueParser<Value = T> {
-    let names = choices.iter().map(|(_, name, meaning)| PossibleValue::new(name).help(meaning));
+fn choice<T: Copy + Send + Sync + 'static>(
+    choices: &'static [Choice<T>],
+) -> impl TypedValueParser<Value = T> {
+    let names = choices
+        .iter()
+        .map(|(_, name, meaning)| PossibleValue::new(name).help(meaning));
     PossibleValuesParser::new(names).map(|text| {
         let found = choices.iter().find(|(_, name, _)| *name == text);
         found.expect("it is one of their names").0
@@ -219,11 +231,20 @@ fn choice<T: Copy + Send + Sync + 'static>(choices: &'static [Choice<T>]) -> imp
 
 /// A word of a command's name. After `--` an option could stand in its place.
 fn command_word(text: &str) -> Result<String, &'static str> {
-    if text.starts_with('-') { Err("expected the name of a command") } else { Ok(text.to_owned()) }
+    if text.starts_with('-') {
+        Err("expected the name of a command")
+    } else {
+        Ok(text.to_owned())
+    }
 }
 
 /// A folder to write: unlike a file it cannot be stdout.
 fn folder() -> impl TypedValueParser<Value = PathBuf> {
-    PathBufValueParser::new()
-        .try_map(|path| if path == Path::new("-") { Err("`-` is stdout, and this is a folder") } else { Ok(path) })
+    PathBufValueParser::new().try_map(|path| {
+        if path == Path::new("-") {
+            Err("`-` is stdout, and this is a folder")
+        } else {
+            Ok(path)
+        }
+    })
 }

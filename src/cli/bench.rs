@@ -30,17 +30,29 @@ pub fn run(session: &Session, command: BenchCommand) -> anyhow::Result<()> {
         BenchCommand::Search(arguments) => bench_search(session, &arguments),
         BenchCommand::Endgame(arguments) => bench_endgame(session, &arguments),
         BenchCommand::Train { config, dataset } => bench_train(session, &config, &dataset),
-        BenchCommand::Generate { config, games, model } => bench_generate(session, &config, games, model.as_ref()),
+        BenchCommand::Generate {
+            config,
+            games,
+            model,
+        } => bench_generate(session, &config, games, model.as_ref()),
     };
     session.print_json(&figures?)
 }
 
 fn bench_perft(session: &Session, depth: u8) -> Figures {
     let stopwatch = Stopwatch::start();
-    let nodes =
-        perft(KernelChoice::detect(), Position::START, depth, session.context().stop).ok_or(StageError::Interrupted)?;
+    let nodes = perft(
+        KernelChoice::detect(),
+        Position::START,
+        depth,
+        session.context().stop,
+    )
+    .ok_or(StageError::Interrupted)?;
     let (seconds, cpu_seconds) = (stopwatch.seconds(), stopwatch.processor_seconds());
-    Ok(said("perft", json!({"depth": depth, "nodes": nodes, "seconds": seconds, "cpu_seconds": cpu_seconds})))
+    Ok(said(
+        "perft",
+        json!({"depth": depth, "nodes": nodes, "seconds": seconds, "cpu_seconds": cpu_seconds}),
+    ))
 }
 
 fn bench_search(session: &Session, arguments: &BenchSearchArguments) -> Figures {
@@ -48,13 +60,21 @@ fn bench_search(session: &Session, arguments: &BenchSearchArguments) -> Figures 
     warn_without_statistics("--mpc-level", arguments.mpc_level, &model);
     let positions = random_positions(arguments.positions as usize);
     let context = session.context();
-    let mut searcher = Searcher::new(&model.model.evaluation, &model.model.mpc, TABLE_BITS).stopped_by(context.stop);
+    let mut searcher = Searcher::new(&model.model.evaluation, &model.model.mpc, TABLE_BITS)
+        .stopped_by(context.stop);
     let stopwatch = Stopwatch::start();
-    let limits = Limits { mpc: arguments.mpc_level, ..Limits::full_width(Depth(arguments.depth)) };
+    let limits = Limits {
+        mpc: arguments.mpc_level,
+        ..Limits::full_width(Depth(arguments.depth))
+    };
     let mut nodes = 0;
     for &position in &positions {
         searcher.clear();
-        nodes += searcher.search(position, limits).unless_stopped().map_err(StageError::from)?.nodes;
+        nodes += searcher
+            .search(position, limits)
+            .unless_stopped()
+            .map_err(StageError::from)?
+            .nodes;
     }
     let (seconds, cpu_seconds) = (stopwatch.seconds(), stopwatch.processor_seconds());
     let figures = json!({
@@ -68,14 +88,18 @@ fn bench_search(session: &Session, arguments: &BenchSearchArguments) -> Figures 
 fn bench_endgame(session: &Session, arguments: &BenchEndgameArguments) -> Figures {
     let model = arguments.model.load(Path::new(DEFAULT_REGISTRY))?;
     let context = session.context();
-    let mut searcher = Searcher::new(&model.model.evaluation, &model.model.mpc, TABLE_BITS).stopped_by(context.stop);
+    let mut searcher = Searcher::new(&model.model.evaluation, &model.model.mpc, TABLE_BITS)
+        .stopped_by(context.stop);
     let (mut nodes, mut seconds, mut cpu_seconds, mut sets) = (0, 0.0, 0.0, Vec::new());
     for &depth in &arguments.depth {
         let mut solved = Vec::new();
         for position in game_positions(arguments.positions as usize, depth, arguments.seed) {
             searcher.clear();
             let stopwatch = Stopwatch::start();
-            let result = searcher.solve(position).unless_stopped().map_err(StageError::from)?;
+            let result = searcher
+                .solve(position)
+                .unless_stopped()
+                .map_err(StageError::from)?;
             solved.push((result.nodes, stopwatch.processor_seconds()));
             seconds += stopwatch.seconds();
         }
@@ -134,11 +158,23 @@ fn bench_train(session: &Session, config: &ConfigArguments, dataset: &Path) -> F
     Ok(said("train", figures))
 }
 
-fn bench_generate(session: &Session, config: &ConfigArguments, games: u64, model: Option<&ModelRef>) -> Figures {
+fn bench_generate(
+    session: &Session,
+    config: &ConfigArguments,
+    games: u64,
+    model: Option<&ModelRef>,
+) -> Figures {
     let config = config.load()?;
     let registry = Path::new("models").join(&config.name);
-    let model = model.unwrap_or(&config.config.run.start).find_of_run(&registry, &config.config.run.start)?.load()?;
-    let table = config.config.generate.with(|table| table.games = games).map_err(StageError::from)?;
+    let model = model
+        .unwrap_or(&config.config.run.start)
+        .find_of_run(&registry, &config.config.run.start)?
+        .load()?;
+    let table = config
+        .config
+        .generate
+        .with(|table| table.games = games)
+        .map_err(StageError::from)?;
     let folder = tempfile::tempdir()?;
     let stopwatch = Stopwatch::start();
     let task = GenerateTask {
@@ -167,7 +203,12 @@ fn said(name: &str, figures: Value) -> Value {
         (None, Some(number)) => format!("{key} {number:.3}"),
         (None, None) => format!("{key} {}", value.as_str().unwrap_or_default()),
     };
-    let texts: Vec<String> = figures.as_object().into_iter().flatten().map(text).collect();
+    let texts: Vec<String> = figures
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(text)
+        .collect();
     say(&format!("{name}: {}", texts.join(", ")));
     figures
 }

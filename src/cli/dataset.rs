@@ -42,7 +42,13 @@ fn run_import(session: &Session, arguments: &ImportArguments) -> anyhow::Result<
         format: arguments.format,
         output,
         keep_going: arguments.keep_going,
-        labeler: chosen.as_ref().zip(label_depth).map(|(chosen, depth)| Labeler { model: &chosen.model, depth }),
+        labeler: chosen
+            .as_ref()
+            .zip(label_depth)
+            .map(|(chosen, depth)| Labeler {
+                model: &chosen.model,
+                depth,
+            }),
     };
     let tell = |what: &str| say(&format!("dataset import: {}: {what}", input.display()));
     let report = import(task, session.context(), tell)?;
@@ -65,29 +71,61 @@ fn run_import(session: &Session, arguments: &ImportArguments) -> anyhow::Result<
 fn describe_import(output: &Path, report: &ImportReport, seconds: f64) {
     let ImportReport { manifest, counts } = report;
     let Some(counts) = counts else {
-        return say(&format!("dataset import: {} already holds this import", output.display()));
+        return say(&format!(
+            "dataset import: {} already holds this import",
+            output.display()
+        ));
     };
-    let noun = if manifest.bytes(GAMES.name) == 0 { "position group" } else { "game" };
-    let (games, positions) = (counted(manifest.done, noun), counted(manifest.rows(POSITIONS.name), "position"));
+    let noun = if manifest.bytes(GAMES.name) == 0 {
+        "position group"
+    } else {
+        "game"
+    };
+    let (games, positions) = (
+        counted(manifest.done, noun),
+        counted(manifest.rows(POSITIONS.name), "position"),
+    );
     let labeled = thousands(counts.labeled);
-    say(&format!("dataset import: {games}, {positions} in {}, {labeled} labeled, {seconds:.1} s", output.display()));
+    say(&format!(
+        "dataset import: {games}, {positions} in {}, {labeled} labeled, {seconds:.1} s",
+        output.display()
+    ));
     if 0 < counts.bad {
-        say(&format!("dataset import: {} left out", counted(counts.bad, "bad record")));
+        say(&format!(
+            "dataset import: {} left out",
+            counted(counts.bad, "bad record")
+        ));
     }
     if 0 < counts.without_move {
         let records = counted(counts.without_move, "record");
-        say(&format!("dataset import: {records} without a legal move left out"));
+        say(&format!(
+            "dataset import: {records} without a legal move left out"
+        ));
     }
 }
 
 fn run_export(session: &Session, arguments: &ExportArguments) -> anyhow::Result<()> {
-    let ExportArguments { dataset, format, output: OutputArguments { output: path, force } } = arguments;
+    let ExportArguments {
+        dataset,
+        format,
+        output: OutputArguments {
+            output: path,
+            force,
+        },
+    } = arguments;
     let dataset = Dataset::open(dataset)?;
     let output = Output::open(session.json, path, format.file_kind(), *force)?;
-    let Some(positions) = export(&dataset, *format, session.context(), |write| output.write(write))? else {
+    let Some(positions) = export(&dataset, *format, session.context(), |write| {
+        output.write(write)
+    })?
+    else {
         return Ok(());
     };
     let name = output_name(path);
-    say(&format!("dataset export: {} in {}", counted(positions, "position"), name.display()));
+    say(&format!(
+        "dataset export: {} in {}",
+        counted(positions, "position"),
+        name.display()
+    ));
     session.print_json(&json!({"output": name.to_string_lossy(), "positions": positions}))
 }

@@ -2,7 +2,9 @@
 
 mod review;
 
-use super::arguments::positions::{EvalArguments, ModelArguments, PositionsArguments, SolveArguments};
+use super::arguments::positions::{
+    EvalArguments, ModelArguments, PositionsArguments, SolveArguments,
+};
 use super::arguments::run::named_registry;
 use super::command_errors::UsageError;
 use super::memory::has_room;
@@ -47,22 +49,55 @@ struct Values<'a> {
 
 pub fn run_eval(session: &Session, arguments: &EvalArguments) -> anyhow::Result<()> {
     let (mpc, selective) = search_settings(arguments)?;
-    let default = if arguments.review { REVIEW_LIMITS } else { Limits::full_width(Depth(0)) };
+    let default = if arguments.review {
+        REVIEW_LIMITS
+    } else {
+        Limits::full_width(Depth(0))
+    };
     let depth = arguments.depth.map_or(default.depth, Depth);
     let exact_empties = arguments.exact_empties.unwrap_or(default.exact_empties);
-    let limits = Limits { depth, exact_empties, wld_empties: 0, nodes: None, mpc, selective };
-    let analysis = Analysis::Search { limits, moves: arguments.moves };
+    let limits = Limits {
+        depth,
+        exact_empties,
+        wld_empties: 0,
+        nodes: None,
+        mpc,
+        selective,
+    };
+    let analysis = Analysis::Search {
+        limits,
+        moves: arguments.moves,
+    };
     // A review compares moves, which takes a ply at least.
-    let review_limits = arguments.review.then_some(Limits { depth: depth.max(Depth(1)), ..limits });
-    run(session, "eval", analysis, review_limits, &arguments.positions)
+    let review_limits = arguments.review.then_some(Limits {
+        depth: depth.max(Depth(1)),
+        ..limits
+    });
+    run(
+        session,
+        "eval",
+        analysis,
+        review_limits,
+        &arguments.positions,
+    )
 }
 
 /// How selective the searches are, by the arguments or else by their config.
 fn search_settings(arguments: &EvalArguments) -> anyhow::Result<(MpcLevel, Selective)> {
-    let config = arguments.config.as_deref().map(|path| load_config_with(path, &arguments.settings)).transpose()?;
+    let config = arguments
+        .config
+        .as_deref()
+        .map(|path| load_config_with(path, &arguments.settings))
+        .transpose()?;
     let generate = config.as_ref().map(|loaded| &loaded.config.generate);
-    let level = arguments.mpc_level.or(generate.map(|table| table.mpc_level)).unwrap_or(MpcLevel::FullWidth);
-    Ok((level, selective(generate.and_then(|table| table.selective.as_ref()))))
+    let level = arguments
+        .mpc_level
+        .or(generate.map(|table| table.mpc_level))
+        .unwrap_or(MpcLevel::FullWidth);
+    Ok((
+        level,
+        selective(generate.and_then(|table| table.selective.as_ref())),
+    ))
 }
 
 pub fn run_solve(session: &Session, arguments: &SolveArguments) -> anyhow::Result<()> {
@@ -70,9 +105,18 @@ pub fn run_solve(session: &Session, arguments: &SolveArguments) -> anyhow::Resul
     if let Some(size) = arguments.memory
         && !has_room(size.as_u64())
     {
-        return Err(UsageError(format!("--memory {size}: this machine does not have as much\nUse less")).into());
+        return Err(UsageError(format!(
+            "--memory {size}: this machine does not have as much\nUse less"
+        ))
+        .into());
     }
-    run(session, "solve", Analysis::Solve { memory }, None, &arguments.positions)
+    run(
+        session,
+        "solve",
+        Analysis::Solve { memory },
+        None,
+        &arguments.positions,
+    )
 }
 
 fn run(
@@ -85,9 +129,15 @@ fn run(
     let ModelArguments { model, models } = &arguments.model;
     let chosen = &model_or_default(model.as_ref(), &named_registry(models.as_deref())?)?;
     let context = session.context();
-    let name = if arguments.input == Path::new("-") { Path::new(STDIN) } else { &arguments.input };
+    let name = if arguments.input == Path::new("-") {
+        Path::new(STDIN)
+    } else {
+        &arguments.input
+    };
     let bytes = read_input(context, arguments.input.clone())?;
-    let scored = read_positions(name, &bytes)?.into_iter().map(|ScoredGame { game, scores }| (game, scores));
+    let scored = read_positions(name, &bytes)?
+        .into_iter()
+        .map(|ScoredGame { game, scores }| (game, scores));
     let (games, scores): (Vec<Game>, Vec<_>) = scored.unzip();
     if review_limits.is_some() {
         check_games(name, &games)?;
@@ -99,12 +149,29 @@ fn run(
     let positions: Vec<Position> = games.iter().map(|game| game.latest().position).collect();
     let stopwatch = Stopwatch::start();
     let analyzed = analyze(analysis, &chosen.model.model, &positions, context)?;
-    let reviewed = |limits| Ok::<_, StageError>((limits, review(limits, &chosen.model.model, &games, context)?));
+    let reviewed = |limits| {
+        Ok::<_, StageError>((
+            limits,
+            review(limits, &chosen.model.model, &games, context)?,
+        ))
+    };
     let review = review_limits.map(reviewed).transpose()?;
     let exact = compare(&chosen.model.model, &positions, &scores, &analyzed, context)?;
     let (seconds, cpu_seconds) = (stopwatch.seconds(), stopwatch.processor_seconds());
-    let values = Values { chosen, games: &games, analyzed: &analyzed, review, exact, seconds, cpu_seconds };
-    if session.json { print_json(&values.json()) } else { Ok(print(&values.describe())?) }
+    let values = Values {
+        chosen,
+        games: &games,
+        analyzed: &analyzed,
+        review,
+        exact,
+        seconds,
+        cpu_seconds,
+    };
+    if session.json {
+        print_json(&values.json())
+    } else {
+        Ok(print(&values.describe())?)
+    }
 }
 
 /// Reads all of an input. One that may never end, such as a pipe, is waited for until Ctrl-C.
@@ -112,7 +179,9 @@ fn read_input(context: Context<'_>, path: PathBuf) -> Result<Vec<u8>, StageError
     let (sender, receiver) = channel();
     // After an interruption nobody receives the bytes.
     let send = move || sender.send(read(&path)).unwrap_or_default();
-    thread::Builder::new().spawn(send).map_err(StageError::Thread)?;
+    thread::Builder::new()
+        .spawn(send)
+        .map_err(StageError::Thread)?;
     loop {
         if let Ok(bytes) = receiver.recv_timeout(Duration::from_millis(20)) {
             return Ok(bytes?);
@@ -126,7 +195,9 @@ fn read(path: &Path) -> Result<Vec<u8>, ArtifactError> {
         return read_stream(io::stdin().lock(), Path::new(STDIN), POSITIONS_SIZE_MAX);
     }
     let failed = |source| ArtifactError::io("read", path, source);
-    let moves = path.to_str().filter(|text| is_transcript(text) && Game::from_transcript(text).is_ok());
+    let moves = path
+        .to_str()
+        .filter(|text| is_transcript(text) && Game::from_transcript(text).is_ok());
     let file_type = match (metadata(path), moves) {
         // The name of no file, and a game by itself.
         (Err(_), Some(moves)) => return Ok(moves.as_bytes().to_vec()),
@@ -140,7 +211,10 @@ fn read(path: &Path) -> Result<Vec<u8>, ArtifactError> {
 
 impl Values<'_> {
     fn nodes(&self) -> u64 {
-        self.analyzed.iter().map(|analyzed| analyzed.result.nodes).sum()
+        self.analyzed
+            .iter()
+            .map(|analyzed| analyzed.result.nodes)
+            .sum()
     }
 
     fn json(&self) -> Value {
@@ -161,7 +235,15 @@ impl Values<'_> {
         if let Some(exact) = &self.exact {
             json["total"]["exact"] = json!(exact);
         }
-        if let Some((Limits { depth, exact_empties, .. }, games)) = &self.review {
+        if let Some((
+            Limits {
+                depth,
+                exact_empties,
+                ..
+            },
+            games,
+        )) = &self.review
+        {
             json["review"] = json!({"depth": depth.0, "exact_empties": exact_empties});
             for (number, played) in games.iter().enumerate() {
                 json["positions"][number]["played"] = played.iter().map(move_json).collect();
@@ -171,35 +253,72 @@ impl Values<'_> {
     }
 
     fn describe(&self) -> String {
-        let row = |(number, Analyzed { result, seconds, .. }): (usize, &Analyzed)| {
+        let row = |(
+            number,
+            Analyzed {
+                result, seconds, ..
+            },
+        ): (usize, &Analyzed)| {
             [
                 number.to_string(),
                 format!("{:+.2}", result.score.discs()),
                 move_text(result.best_move, "-"),
-                if result.exact { "exact".into() } else { result.depth.0.to_string() },
+                if result.exact {
+                    "exact".into()
+                } else {
+                    result.depth.0.to_string()
+                },
                 thousands(result.nodes),
                 format!("{seconds:.3}"),
                 moves_text(result.line.iter().copied()),
             ]
         };
-        let names = ["position", "discs", "move", "depth", "nodes", "seconds", "line"];
+        let names = [
+            "position", "discs", "move", "depth", "nodes", "seconds", "line",
+        ];
         let mut text = format!("{}\n", table(names, (1..).zip(self.analyzed).map(row)));
         for (number, analyzed) in (1..).zip(self.analyzed) {
-            text += &analyzed.moves.as_ref().map_or_else(String::new, |moves| describe_moves(number, moves));
+            text += &analyzed
+                .moves
+                .as_ref()
+                .map_or_else(String::new, |moves| describe_moves(number, moves));
         }
-        if let Some((Limits { depth, exact_empties, .. }, games)) = &self.review {
-            text += &format!("reviewed to depth {}, exactly from {exact_empties} empty squares on\n", depth.0);
-            text += &(1..).zip(games).map(|(number, played)| describe_review(number, played)).collect::<String>();
+        if let Some((
+            Limits {
+                depth,
+                exact_empties,
+                ..
+            },
+            games,
+        )) = &self.review
+        {
+            text += &format!(
+                "reviewed to depth {}, exactly from {exact_empties} empty squares on\n",
+                depth.0
+            );
+            text += &(1..)
+                .zip(games)
+                .map(|(number, played)| describe_review(number, played))
+                .collect::<String>();
         }
-        let (positions, nodes) = (counted(self.games.len() as u64, "position"), counted(self.nodes(), "node"));
+        let (positions, nodes) = (
+            counted(self.games.len() as u64, "position"),
+            counted(self.nodes(), "node"),
+        );
         let (model, seconds, cpu_seconds) = (&self.chosen.model.id, self.seconds, self.cpu_seconds);
         let exact = self.exact.as_ref().map(describe_exact).unwrap_or_default();
-        text + &format!("{positions} with {model}, {nodes}, {seconds:.2} s, {cpu_seconds:.2} CPU s{exact}")
+        text + &format!(
+            "{positions} with {model}, {nodes}, {seconds:.2} s, {cpu_seconds:.2} CPU s{exact}"
+        )
     }
 }
 
 fn position_json(game: &Game, analyzed: &Analyzed) -> Value {
-    let Analyzed { result, moves, seconds } = analyzed;
+    let Analyzed {
+        result,
+        moves,
+        seconds,
+    } = analyzed;
     let position = game.latest();
     let mut json = json!({
         "board": position.board_text(),
@@ -214,7 +333,11 @@ fn position_json(game: &Game, analyzed: &Analyzed) -> Value {
         "seconds": seconds,
     });
     if let Some(moves) = moves {
-        let value = |&MoveValue { square, score, order }: &MoveValue| json!({"move": square.to_string(), "score": score.0, "order": order});
+        let value = |&MoveValue {
+                         square,
+                         score,
+                         order,
+                     }: &MoveValue| json!({"move": square.to_string(), "score": score.0, "order": order});
         json["moves"] = moves.iter().map(value).collect();
     }
     json
@@ -222,21 +345,39 @@ fn position_json(game: &Game, analyzed: &Analyzed) -> Value {
 
 /// The line about the exact scores that the file lists.
 fn describe_exact(exact: &ExactComparison) -> String {
-    let &ExactComparison { positions, mae, bias, best_moves, best_move_positions } = exact;
+    let &ExactComparison {
+        positions,
+        mae,
+        bias,
+        best_moves,
+        best_move_positions,
+    } = exact;
     let counted = counted(positions as u64, "position");
     let with_moves = match best_move_positions {
         count if count == positions => String::new(),
         count => format!(" of {}", thousands(count as u64)),
     };
-    let best_moves = best_moves.map(|share| format!(", best move in {:.1} %{with_moves}", 100.0 * share));
+    let best_moves =
+        best_moves.map(|share| format!(", best move in {:.1} %{with_moves}", 100.0 * share));
     let best_moves = best_moves.unwrap_or_default();
-    format!("\nexact scores for {counted}: mean absolute error {mae:.2} discs, bias {bias:+.2}{best_moves}")
+    format!(
+        "\nexact scores for {counted}: mean absolute error {mae:.2} discs, bias {bias:+.2}{best_moves}"
+    )
 }
 
 /// The moves of a position, best first, with their values and, in brackets, their values in the order of the search.
 fn describe_moves(number: usize, moves: &[MoveValue]) -> String {
     let discs = |score: Score| format!("{:+.2}", score.discs());
-    let moves =
-        moves.iter().map(|found| format!("{} {} ({})", found.square, discs(found.score), discs(Score(found.order))));
-    format!("moves of {number}: {}\n", moves.collect::<Vec<_>>().join(", "))
+    let moves = moves.iter().map(|found| {
+        format!(
+            "{} {} ({})",
+            found.square,
+            discs(found.score),
+            discs(Score(found.order))
+        )
+    });
+    format!(
+        "moves of {number}: {}\n",
+        moves.collect::<Vec<_>>().join(", ")
+    )
 }

@@ -8,17 +8,36 @@ use crate::statistics::elo::elo_text;
 
 /// Says the verdict of a match.
 pub fn tell(session: &Session, report: &GateReport) {
-    let text = format!("{} after {}", report.verdict.verdict.name(), score_text(report));
+    let text = format!(
+        "{} after {}",
+        report.verdict.verdict.name(),
+        score_text(report)
+    );
     session.summarize(Stage::Gate.name(), &text, report.skipped);
-    if let Some(pairs) = report.verdict.test.as_ref().and_then(|test| test.pairs_forecast) {
-        say(&format!("gate: about {} more pairs would decide at this strength; raise gate.games", thousands(pairs)));
+    if let Some(pairs) = report
+        .verdict
+        .test
+        .as_ref()
+        .and_then(|test| test.pairs_forecast)
+    {
+        say(&format!(
+            "gate: about {} more pairs would decide at this strength; raise gate.games",
+            thousands(pairs)
+        ));
     }
 }
 
 /// Says the score of a match that decides nothing.
 pub fn tell_score(session: &Session, report: &GateReport) {
-    let players = format!("{} against {}", report.verdict.candidate.id, report.verdict.baseline.id);
-    session.summarize("match", &format!("{players}, {}", score_text(report)), report.skipped);
+    let players = format!(
+        "{} against {}",
+        report.verdict.candidate.id, report.verdict.baseline.id
+    );
+    session.summarize(
+        "match",
+        &format!("{players}, {}", score_text(report)),
+        report.skipped,
+    );
 }
 
 /// The games and their score.

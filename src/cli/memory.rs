@@ -1,7 +1,10 @@
 //! What the allocator does where there is no memory, and how the one of glibc keeps what is freed. By default it keeps blocks up to
 //! the largest that was ever freed, so that a run of all stages would hold what each of them had needed. Other allocators decide for
 //! themselves.
-#![cfg_attr(not(all(target_os = "linux", target_env = "gnu")), expect(unused, reason = "there is nothing to set"))]
+#![cfg_attr(
+    not(all(target_os = "linux", target_env = "gnu")),
+    expect(unused, reason = "there is nothing to set")
+)]
 
 use super::output::IS_JSON;
 use crate::exit_code;
@@ -43,12 +46,19 @@ unsafe impl GlobalAlloc for Allocator {
 
 #[inline]
 fn given(block: *mut u8, size: usize) -> *mut u8 {
-    if block.is_null() { end_without_memory(size) } else { block }
+    if block.is_null() {
+        end_without_memory(size)
+    } else {
+        block
+    }
 }
 
 /// Whether there is a block of this size, for which the program would end without one.
 pub(super) fn has_room(size: u64) -> bool {
-    let Some(layout) = usize::try_from(size).ok().and_then(|size| Layout::array::<u8>(size.max(1)).ok()) else {
+    let Some(layout) = usize::try_from(size)
+        .ok()
+        .and_then(|size| Layout::array::<u8>(size.max(1)).ok())
+    else {
         return false;
     };
     // SAFETY: the size is not 0.
@@ -71,7 +81,10 @@ fn end_without_memory(size: usize) -> ! {
         std::thread::sleep(Duration::from_secs(1));
     }
     let (what, code) = ("there is not enough memory", exit_code::TRY_AGAIN);
-    write(stderr(), format_args!("error: {what} for another {size} bytes\n{REMEDY}\n"));
+    write(
+        stderr(),
+        format_args!("error: {what} for another {size} bytes\n{REMEDY}\n"),
+    );
     if IS_JSON.load(Ordering::Relaxed) {
         let message = format_args!("{what} for another {size} bytes");
         write(
@@ -106,9 +119,11 @@ const HEAPS: i32 = 1;
 /// Sets what is returned; the process has one thread yet.
 pub(super) fn return_large_blocks() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    for (parameter, value) in
-        [(libc::M_MMAP_THRESHOLD, LARGE_BLOCK), (libc::M_TRIM_THRESHOLD, KEPT), (libc::M_ARENA_MAX, HEAPS)]
-    {
+    for (parameter, value) in [
+        (libc::M_MMAP_THRESHOLD, LARGE_BLOCK),
+        (libc::M_TRIM_THRESHOLD, KEPT),
+        (libc::M_ARENA_MAX, HEAPS),
+    ] {
         // SAFETY: `mallopt` takes any two numbers, and no other thread allocates meanwhile.
         unsafe { libc::mallopt(parameter, value) };
     }

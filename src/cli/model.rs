@@ -26,8 +26,14 @@ pub fn run(session: &Session, command: ModelCommand) -> anyhow::Result<()> {
             let (models, datasets) = folders_of(arguments)?;
             list::list(session, &models, &datasets)
         }
-        ModelCommand::Show { model, models, datasets } => {
-            let models = models.or_else(|| registry_around(&model)).unwrap_or_else(|| DEFAULT_REGISTRY.into());
+        ModelCommand::Show {
+            model,
+            models,
+            datasets,
+        } => {
+            let models = models
+                .or_else(|| registry_around(&model))
+                .unwrap_or_else(|| DEFAULT_REGISTRY.into());
             let datasets = datasets.unwrap_or_else(|| datasets_beside(&models));
             show::show(session, &model, &models, &datasets)
         }
@@ -35,17 +41,27 @@ pub fn run(session: &Session, command: ModelCommand) -> anyhow::Result<()> {
             let (models, datasets) = folders_of(arguments)?;
             verify(session, &models, &datasets)
         }
-        ModelCommand::Import { input, format, model, t, models } => {
-            import(session, &input, format, model.as_ref(), t, &models)
-        }
-        ModelCommand::Export { model, format, output, t, models } => {
-            export(session, &model.load(&models)?, format, t, &output)
-        }
+        ModelCommand::Import {
+            input,
+            format,
+            model,
+            t,
+            models,
+        } => import(session, &input, format, model.as_ref(), t, &models),
+        ModelCommand::Export {
+            model,
+            format,
+            output,
+            t,
+            models,
+        } => export(session, &model.load(&models)?, format, t, &output),
     }
 }
 
 /// The registry and the datasets that a command names, or else those of the default.
-fn folders_of(RegistryArguments { models, datasets }: RegistryArguments) -> Result<(PathBuf, PathBuf), ArtifactError> {
+fn folders_of(
+    RegistryArguments { models, datasets }: RegistryArguments,
+) -> Result<(PathBuf, PathBuf), ArtifactError> {
     let models = named_registry(models.as_deref())?;
     let datasets = datasets.unwrap_or_else(|| datasets_beside(&models));
     Ok((models, datasets))
@@ -53,7 +69,9 @@ fn folders_of(RegistryArguments { models, datasets }: RegistryArguments) -> Resu
 
 /// The registry of a model that is named by the path of a version.
 fn registry_around(model: &ModelRef) -> Option<PathBuf> {
-    let ModelRef::Path(folder) = model else { return None };
+    let ModelRef::Path(folder) = model else {
+        return None;
+    };
     VersionId::of_folder(folder)?;
     folder.parent().map(Path::to_owned)
 }
@@ -61,17 +79,30 @@ fn registry_around(model: &ModelRef) -> Option<PathBuf> {
 fn verify(session: &Session, models: &Path, datasets: &Path) -> anyhow::Result<()> {
     let verified = verify_registry(models, datasets, &session.context())?;
     let versions = counted(verified.versions.len() as u64, "version");
-    let are = if verified.versions.len() == 1 { "is" } else { "are" };
+    let are = if verified.versions.len() == 1 {
+        "is"
+    } else {
+        "are"
+    };
     let datasets = counted(verified.datasets.len() as u64, "dataset");
-    let (positions, gates) = (counted(verified.positions, "position"), counted(verified.gates.len() as u64, "gate"));
+    let (positions, gates) = (
+        counted(verified.positions, "position"),
+        counted(verified.gates.len() as u64, "gate"),
+    );
     let gone = match verified.datasets_gone.len() as u64 {
         0 => String::new(),
         gone => format!("; {} gone", counted(gone, "dataset")),
     };
     let models = models.display();
-    say(&format!("model verify: {versions} of {models} {are} sound, with {datasets} of {positions} and {gates}{gone}"));
-    let texts =
-        |folders: &[PathBuf]| folders.iter().map(|folder| folder.to_string_lossy().into_owned()).collect::<Vec<_>>();
+    say(&format!(
+        "model verify: {versions} of {models} {are} sound, with {datasets} of {positions} and {gates}{gone}"
+    ));
+    let texts = |folders: &[PathBuf]| {
+        folders
+            .iter()
+            .map(|folder| folder.to_string_lossy().into_owned())
+            .collect::<Vec<_>>()
+    };
     session.print_json(&json!({
         "versions": verified.versions,
         "champion": verified.champion,
@@ -102,7 +133,10 @@ fn export(
             loaded.archive()?.write(&mut bytes)?;
             (ARCHIVE_FILE, Ok(bytes))
         }
-        ExportFormat::EsCubeEval => (ES_CUBE_EVAL_FILE, es_cube_eval_bytes(&loaded.model.evaluation)),
+        ExportFormat::EsCubeEval => (
+            ES_CUBE_EVAL_FILE,
+            es_cube_eval_bytes(&loaded.model.evaluation),
+        ),
         ExportFormat::EdaxEval => (EDAX_EVAL_FILE, edax_eval_bytes(&loaded.model.evaluation)),
         ExportFormat::MpcDat => (MPC_DAT_FILE, mpc_dat_bytes(&loaded.model.mpc, t)),
     };
@@ -112,7 +146,11 @@ fn export(
         return Ok(());
     }
     let output = output_name(&arguments.output);
-    say(&format!("model export: {} written to {}", loaded.id, output.display()));
+    say(&format!(
+        "model export: {} written to {}",
+        loaded.id,
+        output.display()
+    ));
     session.print_json(&json!({"model": loaded.id, "output": output.to_string_lossy()}))
 }
 
@@ -121,7 +159,9 @@ fn check_sigmas(t: f64) -> Result<(), UsageError> {
     if t.is_finite() && 0.0 < t {
         return Ok(());
     }
-    Err(UsageError(format!("--t {t}: expected a positive number of sigmas")))
+    Err(UsageError(format!(
+        "--t {t}: expected a positive number of sigmas"
+    )))
 }
 
 fn import(
@@ -135,7 +175,9 @@ fn import(
     check_sigmas(t)?;
     let base = base.map(|name| name.load(models)).transpose()?;
     let source = match (format, &base) {
-        (ImportFormat::Renma, None) => return import_archive(session, input, &Registry::new(models)),
+        (ImportFormat::Renma, None) => {
+            return import_archive(session, input, &Registry::new(models));
+        }
         (ImportFormat::EsCubeEval, None) => ModelSource::EsCubeEval,
         (ImportFormat::MpcDat, Some(base)) => ModelSource::MpcDat { base, t },
         (ImportFormat::EsCubeEval | ImportFormat::Renma, _) => {
@@ -147,12 +189,23 @@ fn import(
         }
     };
     let imported = import_model(input, source, &Registry::new(models))?;
-    if let Some(MirrorCounts { differing: differing @ 1.., all }) = imported.mirrors {
+    if let Some(MirrorCounts {
+        differing: differing @ 1..,
+        all,
+    }) = imported.mirrors
+    {
         let (input, differing, all) = (input.display(), thousands(differing), thousands(all));
         let which = "differ from the weight at the smallest index, which is used";
-        say(&format!("model import: {differing} of {all} mirrors in {input} {which}"));
+        say(&format!(
+            "model import: {differing} of {all} mirrors in {input} {which}"
+        ));
     }
-    say(&format!("model import: {} is {} in {}", input.display(), imported.id, models.display()));
+    say(&format!(
+        "model import: {} is {} in {}",
+        input.display(),
+        imported.id,
+        models.display()
+    ));
     let mirrors_differing = imported.mirrors.map(|mirrors| mirrors.differing);
     let json = json!({"id": imported.id, "content": imported.content, "mirrors_differing": mirrors_differing});
     session.answer(&json, &imported.id.to_string())
@@ -163,6 +216,10 @@ fn import_archive(session: &Session, input: &Path, registry: &Registry) -> anyho
     let is_new = registry.import(&archive, input)?;
     let (id, content) = (archive.document.id, archive.document.content);
     let what = if is_new { "is now" } else { "was already" };
-    say(&format!("model import: {} {what} {id} in {}", input.display(), registry.folder().display()));
+    say(&format!(
+        "model import: {} {what} {id} in {}",
+        input.display(),
+        registry.folder().display()
+    ));
     session.answer(&json!({"id": id, "content": content}), &id.to_string())
 }

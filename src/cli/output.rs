@@ -34,7 +34,9 @@ pub fn print(text: &str) -> Result<(), ArtifactError> {
 }
 
 /// Prints on stdout whatever a function writes; a closed pipe ends it and is not an error.
-pub fn print_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), ArtifactError> {
+pub fn print_with(
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), ArtifactError> {
     stream(io::stdout(), Path::new(STDOUT), write).map(|_| ())
 }
 
@@ -48,28 +50,44 @@ impl Output {
             return Ok(Self(Some(OutputFile::open(path, kind, force)?)));
         }
         if json {
-            let reason = format!("--json and {} both write to stdout: choose one", path.display());
+            let reason = format!(
+                "--json and {} both write to stdout: choose one",
+                path.display()
+            );
             return Err(UsageError(reason).into());
         }
         Ok(Self(None))
     }
 
     /// Writes all of it. `false`: the reader of a pipe closed it first, which is not an error.
-    pub fn write(self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<bool, ArtifactError> {
+    pub fn write(
+        self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<bool, ArtifactError> {
         match self.0 {
             Some(file) => file.write(write),
-            None => stream(BufWriter::new(io::stdout().lock()), Path::new(STDOUT), write),
+            None => stream(
+                BufWriter::new(io::stdout().lock()),
+                Path::new(STDOUT),
+                write,
+            ),
         }
     }
 }
 
 fn is_stdout(path: &Path) -> bool {
-    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
+    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"]
+        .iter()
+        .any(|name| path == Path::new(name))
 }
 
 /// An output as messages name it.
 pub fn output_name(path: &Path) -> &Path {
-    if is_stdout(path) { Path::new(STDOUT) } else { path }
+    if is_stdout(path) {
+        Path::new(STDOUT)
+    } else {
+        path
+    }
 }
 
 /// Prints a result as one line of JSON on stdout.
@@ -95,7 +113,11 @@ pub fn complain(text: &str) {
 fn harmless(text: &str) -> String {
     let lines = text.split('\n').map(|line| {
         let line = visible(line);
-        if line.trim_start().starts_with("::") { line.replacen(':', "\\u003a", 1) } else { line }
+        if line.trim_start().starts_with("::") {
+            line.replacen(':', "\\u003a", 1)
+        } else {
+            line
+        }
     });
     lines.collect::<Vec<_>>().join("\n")
 }
@@ -110,16 +132,26 @@ pub fn detail(text: &str) {
 /// The share of false games or rows that is found when `count` of them, drawn at random, were made again.
 pub fn finding_text(items: &str, count: u64) -> String {
     let share = 100.0 * share_found(count, FOUND);
-    format!("false {items} are found with probability {:.0} % if they are {share:.2} % of all or more", 100.0 * FOUND)
+    format!(
+        "false {items} are found with probability {:.0} % if they are {share:.2} % of all or more",
+        100.0 * FOUND
+    )
 }
 
 /// The columns of the terminal that a stream is, if it is one.
 pub fn terminal_width(stream: impl AsFd + IsTerminal) -> Option<usize> {
-    if stream.is_terminal() { Some(terminal_size::terminal_size_of(stream)?.0.0.into()) } else { None }
+    if stream.is_terminal() {
+        Some(terminal_size::terminal_size_of(stream)?.0.0.into())
+    } else {
+        None
+    }
 }
 
 /// A table with a name above each column.
-pub fn table<const N: usize>(names: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
+pub fn table<const N: usize>(
+    names: [&str; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+) -> String {
     narrow_table(names, rows, None, &[])
 }
 
@@ -134,25 +166,49 @@ pub fn narrow_table<const N: usize>(
     let rows: Vec<[String; N]> = [names.map(str::to_owned)].into_iter().chain(rows).collect();
     let without = |dropped: &[usize]| {
         let kept = |row: &[String; N]| {
-            let cells = row.iter().enumerate().filter(|(column, _)| !dropped.contains(column));
+            let cells = row
+                .iter()
+                .enumerate()
+                .filter(|(column, _)| !dropped.contains(column));
             cells.map(|(_, cell)| cell.clone()).collect()
         };
         aligned(&rows.iter().map(kept).collect::<Vec<_>>())
     };
-    let fits = |text: &String| text.lines().all(|line| width.is_none_or(|width| line.chars().count() <= width));
+    let fits = |text: &String| {
+        text.lines()
+            .all(|line| width.is_none_or(|width| line.chars().count() <= width))
+    };
     let narrower = (0..=dispensable.len()).map(|count| without(&dispensable[..count]));
-    narrower.clone().find(fits).unwrap_or_else(|| without(dispensable))
+    narrower
+        .clone()
+        .find(fits)
+        .unwrap_or_else(|| without(dispensable))
 }
 
 /// Columns of text, the first aligned left and the others right.
 pub fn aligned(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
-    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+    let width = |column: usize| {
+        rows.iter()
+            .filter_map(|row| row.get(column))
+            .map(|cell| cell.chars().count())
+            .max()
+    };
+    let widths: Vec<usize> = (0..columns)
+        .map(|column| width(column).unwrap_or(0))
+        .collect();
     let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| {
-            if column == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
-        });
+        let cells = row
+            .iter()
+            .zip(&widths)
+            .enumerate()
+            .map(|(column, (cell, &width))| {
+                if column == 0 {
+                    format!("{cell:<width$}")
+                } else {
+                    format!("{cell:>width$}")
+                }
+            });
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
     rows.iter().map(line).collect::<Vec<_>>().join("\n")
@@ -165,7 +221,11 @@ pub fn thousands(count: u64) -> String {
 
 /// A count with its noun: 1 game, 2,000 games.
 pub fn counted(count: u64, noun: &str) -> String {
-    format!("{} {noun}{}", thousands(count), if count == 1 { "" } else { "s" })
+    format!(
+        "{} {noun}{}",
+        thousands(count),
+        if count == 1 { "" } else { "s" }
+    )
 }
 
 /// A duration in its two largest units: 40 s, 3 min, 1 h 40 min, 2 d 3 h.
@@ -199,7 +259,10 @@ pub fn bytes_text(bytes: u64) -> String {
 pub fn bars(values: &[u64]) -> String {
     const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let greatest = values.iter().copied().max().unwrap_or(0).max(1);
-    values.iter().map(|&value| BLOCKS[(value * 8).div_ceil(greatest) as usize]).collect()
+    values
+        .iter()
+        .map(|&value| BLOCKS[(value * 8).div_ceil(greatest) as usize])
+        .collect()
 }
 
 #[cfg(test)]
@@ -208,12 +271,25 @@ mod tests {
 
     #[test]
     fn a_table_drops_columns_until_it_fits() {
-        let (names, row) = (["generation", "games", "exact MAE"], ["1", "5,000", "7.41"].map(str::to_owned));
+        let (names, row) = (
+            ["generation", "games", "exact MAE"],
+            ["1", "5,000", "7.41"].map(str::to_owned),
+        );
         let check = |width, expected: &str| {
-            assert_eq!(narrow_table(names, [row.clone()], Some(width), &[1, 2]), expected, "{width}");
+            assert_eq!(
+                narrow_table(names, [row.clone()], Some(width), &[1, 2]),
+                expected,
+                "{width}"
+            );
         };
-        check(80, "generation  games  exact MAE\n1           5,000       7.41");
-        check(28, "generation  games  exact MAE\n1           5,000       7.41");
+        check(
+            80,
+            "generation  games  exact MAE\n1           5,000       7.41",
+        );
+        check(
+            28,
+            "generation  games  exact MAE\n1           5,000       7.41",
+        );
         check(27, "generation  exact MAE\n1                7.41");
         check(20, "generation\n1");
         check(5, "generation\n1");
@@ -221,7 +297,9 @@ mod tests {
 
     #[test]
     fn durations_have_one_or_two_units() {
-        let check = |seconds, expected: &str| assert_eq!(duration_text(Duration::from_secs_f64(seconds)), expected);
+        let check = |seconds, expected: &str| {
+            assert_eq!(duration_text(Duration::from_secs_f64(seconds)), expected);
+        };
         check(0.4, "0 s");
         check(59.4, "59 s");
         check(59.6, "1 min");

@@ -16,16 +16,27 @@ use std::sync::atomic::Ordering;
 
 pub fn run(session: &Session, arguments: &PlayArguments) -> anyhow::Result<ExitCode> {
     if session.json {
-        return Err(UsageError("a game has no --json: programs play by gtp or nboard".to_owned()).into());
+        return Err(
+            UsageError("a game has no --json: programs play by gtp or nboard".to_owned()).into(),
+        );
     }
     let ModelArguments { model, models } = &arguments.model;
     let chosen = choose_model("play", model.as_ref(), &named_registry(models.as_deref())?)?;
     let stop = session.context().stop;
     let is_typed = stdin().is_terminal() && stdout().is_terminal();
-    let lines = if is_typed { Lines::typed()? } else { Lines::read(BufReader::new(stdin())) };
+    let lines = if is_typed {
+        Lines::typed()?
+    } else {
+        Lines::read(BufReader::new(stdin()))
+    };
     stream(AutoStream::auto(stdout()), Path::new("stdout"), |output| {
         play(&chosen.model.model, arguments.level, &lines, stop, output)
     })?;
     let is_interrupted = stop.load(Ordering::Relaxed);
-    Ok(if is_interrupted { exit_code::INTERRUPTED } else { exit_code::DONE }.into())
+    Ok(if is_interrupted {
+        exit_code::INTERRUPTED
+    } else {
+        exit_code::DONE
+    }
+    .into())
 }

@@ -44,7 +44,10 @@ impl Watcher {
             ProgressMode::Auto => ProgressMode::Plain,
             mode => mode,
         };
-        Self { mode, state: Mutex::default() }
+        Self {
+            mode,
+            state: Mutex::default(),
+        }
     }
 
     /// The stages to come belong to a run.
@@ -84,7 +87,10 @@ impl BarState {
             text += &format!(", {}", task.note);
         }
         if let Some(until) = self.until {
-            text += &format!(", run {} left", duration_text(left(until).max(task.bar.eta())));
+            text += &format!(
+                ", run {} left",
+                duration_text(left(until).max(task.bar.eta()))
+            );
         }
         if let Some(budget) = self.budget {
             text += &format!(", budget {} left", duration_text(left(budget)));
@@ -94,10 +100,16 @@ impl BarState {
 
     fn line(&self, task: &Task) -> String {
         let Task { bar, unit, .. } = task;
-        let (done, total) = (thousands(bar.position()), thousands(bar.length().unwrap_or(0)));
+        let (done, total) = (
+            thousands(bar.position()),
+            thousands(bar.length().unwrap_or(0)),
+        );
         let (rate, left) = (rate_text(bar.per_sec()), duration_text(bar.eta()));
         let (indent, message) = (self.indent(), self.message(task));
-        format!("{indent}{:<9} {done} of {total} {unit}, {rate}, {left} left{message}", bar.prefix())
+        format!(
+            "{indent}{:<9} {done} of {total} {unit}, {rate}, {left} left{message}",
+            bar.prefix()
+        )
     }
 }
 
@@ -108,33 +120,55 @@ fn template(indent: &str, unit: &str, columns: usize) -> String {
         60..100 => ("{bar:16} ", format!(" {unit}")),
         100.. => ("{bar:16} ", format!(" {unit}, {{rate}}")),
     };
-    format!("{indent}{{prefix:<9}} {bar}{{human_pos}}/{{human_len}}{rest}, {{left}} left{{wide_msg}}")
+    format!(
+        "{indent}{{prefix:<9}} {bar}{{human_pos}}/{{human_len}}{rest}, {{left}} left{{wide_msg}}"
+    )
 }
 
 /// Three digits are enough for a rate.
 fn rate_text(rate: f64) -> String {
-    if rate < 10.0 { format!("{rate:.1}/s") } else { format!("{}/s", thousands(rate as u64)) }
+    if rate < 10.0 {
+        format!("{rate:.1}/s")
+    } else {
+        format!("{}/s", thousands(rate as u64))
+    }
 }
 
 impl Progress for Watcher {
     fn begin(&self, name: &str, total: u64, unit: &str) {
-        let target =
-            if self.mode == ProgressMode::Bar { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let target = if self.mode == ProgressMode::Bar {
+            ProgressDrawTarget::stderr()
+        } else {
+            ProgressDrawTarget::hidden()
+        };
         let mut state = self.state();
         let columns = terminal_width(stderr()).unwrap_or(80);
         let style = ProgressStyle::with_template(&template(state.indent(), unit, columns))
             .expect("the template is sound")
-            .with_key("rate", |state: &ProgressState, text: &mut dyn std::fmt::Write| {
-                // Writing to a string cannot fail.
-                write!(text, "{}", rate_text(state.per_sec())).ok();
-            })
-            .with_key("left", |state: &ProgressState, text: &mut dyn std::fmt::Write| {
-                // Writing to a string cannot fail.
-                write!(text, "{}", duration_text(state.eta())).ok();
-            })
+            .with_key(
+                "rate",
+                |state: &ProgressState, text: &mut dyn std::fmt::Write| {
+                    // Writing to a string cannot fail.
+                    write!(text, "{}", rate_text(state.per_sec())).ok();
+                },
+            )
+            .with_key(
+                "left",
+                |state: &ProgressState, text: &mut dyn std::fmt::Write| {
+                    // Writing to a string cannot fail.
+                    write!(text, "{}", duration_text(state.eta())).ok();
+                },
+            )
             .progress_chars("━━─");
-        let bar = ProgressBar::with_draw_target(Some(total), target).with_style(style).with_prefix(name.to_owned());
-        state.task = Some(Task { unit: unit.into(), note: String::new(), bar, printed: Instant::now() });
+        let bar = ProgressBar::with_draw_target(Some(total), target)
+            .with_style(style)
+            .with_prefix(name.to_owned());
+        state.task = Some(Task {
+            unit: unit.into(),
+            note: String::new(),
+            bar,
+            printed: Instant::now(),
+        });
     }
 
     fn resume(&self, items: u64) {
@@ -146,11 +180,15 @@ impl Progress for Watcher {
 
     fn advance(&self, items: u64) {
         let mut state = self.state();
-        let Some(mut task) = state.task.take() else { return };
+        let Some(mut task) = state.task.take() else {
+            return;
+        };
         task.bar.inc(items);
         match self.mode {
             ProgressMode::Bar => task.bar.set_message(state.message(&task)),
-            ProgressMode::Plain if BETWEEN_LINES[usize::from(state.is_run)] <= task.printed.elapsed() => {
+            ProgressMode::Plain
+                if BETWEEN_LINES[usize::from(state.is_run)] <= task.printed.elapsed() =>
+            {
                 say(&state.line(&task));
                 task.printed = Instant::now();
             }

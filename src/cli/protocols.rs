@@ -18,7 +18,8 @@ use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Answers commands of a protocol until they end.
-type Serve = fn(&Model, SearchSettings, BufReader<Stdin>, &AtomicBool, &mut dyn Write) -> io::Result<()>;
+type Serve =
+    fn(&Model, SearchSettings, BufReader<Stdin>, &AtomicBool, &mut dyn Write) -> io::Result<()>;
 
 /// Whether the other program is gone.
 static IS_ALONE: AtomicBool = AtomicBool::new(false);
@@ -27,9 +28,17 @@ static IS_ALONE: AtomicBool = AtomicBool::new(false);
 const DEPTH: u8 = 8;
 const EXACT_EMPTIES: u8 = 14;
 
-pub fn run(session: &Session, command: &str, arguments: &EngineArguments, serve: Serve) -> anyhow::Result<()> {
+pub fn run(
+    session: &Session,
+    command: &str,
+    arguments: &EngineArguments,
+    serve: Serve,
+) -> anyhow::Result<()> {
     if session.json {
-        return Err(UsageError("--json and the protocol both write to stdout: leave --json out".to_owned()).into());
+        return Err(UsageError(
+            "--json and the protocol both write to stdout: leave --json out".to_owned(),
+        )
+        .into());
     }
     let ModelArguments { model, models } = &arguments.model;
     let chosen = choose_model(command, model.as_ref(), &named_registry(models.as_deref())?)?;
@@ -47,12 +56,22 @@ pub fn run(session: &Session, command: &str, arguments: &EngineArguments, serve:
         exact_empties: arguments.exact_empties.unwrap_or(Depth::MAX.0),
         ..limits
     };
-    let settings =
-        SearchSettings { limits, timed_limits, move_time: arguments.seconds, threads: session.threads_per_position };
-    std::thread::Builder::new().spawn(stop_when_alone).map_err(StageError::Thread)?;
+    let settings = SearchSettings {
+        limits,
+        timed_limits,
+        move_time: arguments.seconds,
+        threads: session.threads_per_position,
+    };
+    std::thread::Builder::new()
+        .spawn(stop_when_alone)
+        .map_err(StageError::Thread)?;
     let (context, input) = (session.context(), BufReader::new(stdin()));
     print_with(|output| serve(&chosen.model.model, settings, input, context.stop, output))?;
-    if IS_ALONE.load(Ordering::Relaxed) { Ok(()) } else { Ok(context.check()?) }
+    if IS_ALONE.load(Ordering::Relaxed) {
+        Ok(())
+    } else {
+        Ok(context.check()?)
+    }
 }
 
 /// Waits until nobody writes commands and nobody can read an answer any more, and stops the search. A script that has written all of
@@ -60,7 +79,8 @@ pub fn run(session: &Session, command: &str, arguments: &EngineArguments, serve:
 fn stop_when_alone() {
     let (input, output) = (stdio::stdin(), stdio::stdout());
     // A file of commands has no other end.
-    let is_file = fstat(input).is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::RegularFile);
+    let is_file = fstat(input)
+        .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::RegularFile);
     if (is_file || wait_for_hangup(input)) && wait_for_hangup(output) {
         IS_ALONE.store(true, Ordering::Relaxed);
         STOP.store(true, Ordering::Relaxed);
@@ -75,5 +95,7 @@ fn wait_for_hangup(stream: BorrowedFd<'_>) -> bool {
             return false;
         }
     }
-    polled[0].revents().intersects(PollFlags::HUP | PollFlags::ERR)
+    polled[0]
+        .revents()
+        .intersects(PollFlags::HUP | PollFlags::ERR)
 }

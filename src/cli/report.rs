@@ -7,7 +7,10 @@ use serde_json::json;
 
 pub fn run(session: &Session, arguments: &RunArguments) -> anyhow::Result<()> {
     let (config, invocation) = arguments.load()?;
-    let file = session.context().pool()?.install(|| write_report(&config, &invocation))?;
+    let file = session
+        .context()
+        .pool()?
+        .install(|| write_report(&config, &invocation))?;
     let path = file.path.to_string_lossy();
     session.answer(&json!({"path": path, "bytes": file.bytes}), &path)
 }

@@ -34,7 +34,9 @@ const DEFAULT: &str = "configs/default.toml";
 pub fn run(session: &Session, arguments: LoopArguments) -> anyhow::Result<ExitCode> {
     let elsewhere = match (arguments.on.as_str(), &arguments.workers) {
         (LOCAL, workers) if workers.workers.is_some() || workers.scheduler.is_some() => {
-            return Err(UsageError("--workers, --scheduler and --insecure need --on".to_owned()).into());
+            return Err(
+                UsageError("--workers, --scheduler and --insecure need --on".to_owned()).into(),
+            );
         }
         (LOCAL, _) => None,
         (on, workers) => Some(elsewhere(on, workers)?),
@@ -66,7 +68,8 @@ pub fn run(session: &Session, arguments: LoopArguments) -> anyhow::Result<ExitCo
     let verdict = match (arguments.restart, result) {
         (Some(generation), Err(error @ (StageError::Interrupted | StageError::BudgetSpent))) => {
             let remedy = format!("but without --restart {generation}, or it begins once more");
-            return Err(anyhow::Error::new(error).context(format!("generation {generation} has begun again\n{remedy}")));
+            return Err(anyhow::Error::new(error)
+                .context(format!("generation {generation} has begun again\n{remedy}")));
         }
         (_, result) => result?,
     };
@@ -77,7 +80,9 @@ pub fn run(session: &Session, arguments: LoopArguments) -> anyhow::Result<ExitCo
         let status = RunStatus::read(&config, &registry, &invocation.datasets)?;
         tell_end(session, &arguments, is_elsewhere, &registry, status)?;
     }
-    let code = verdict.filter(|_| arguments.exit_verdict).map_or(exit_code::DONE, Verdict::exit_code);
+    let code = verdict
+        .filter(|_| arguments.exit_verdict)
+        .map_or(exit_code::DONE, Verdict::exit_code);
     Ok(code.into())
 }
 
@@ -85,7 +90,9 @@ pub fn run(session: &Session, arguments: LoopArguments) -> anyhow::Result<ExitCo
 fn enter(arguments: &LoopArguments) -> Result<(PathBuf, bool), ArtifactError> {
     let config = match &arguments.config {
         Some(config) if name_of(config).is_some() => config.clone(),
-        Some(config) => absolute(config).map_err(|source| ArtifactError::io("read", config, source))?,
+        Some(config) => {
+            absolute(config).map_err(|source| ArtifactError::io("read", config, source))?
+        }
         None => DEFAULT.into(),
     };
     let folder = &arguments.folder;
@@ -102,7 +109,11 @@ fn tell(session: &Session, event: &Event<'_>) {
         Event::Restart(loss) => say(&format!("restart: removing {}", loss_text(loss))),
         Event::Generation { next, seconds_left } => begin(session, next, *seconds_left),
         Event::Checked(checked) => shard::tell_checked(session, *checked),
-        Event::Made { request, report, seconds } => stage::tell(session, request, *report, *seconds),
+        Event::Made {
+            request,
+            report,
+            seconds,
+        } => stage::tell(session, request, *report, *seconds),
         Event::Drifted(report) => stage::tell_score(session, *report),
         Event::Promoted(report) => promote::tell(session, report),
         Event::Collected(plan) => gc::tell(plan, false),
@@ -112,18 +123,30 @@ fn tell(session: &Session, event: &Event<'_>) {
 /// Says which generation begins, and when the run is expected to end.
 fn begin(session: &Session, next: &Next, seconds_left: f64) {
     let left = Duration::try_from_secs_f64(seconds_left.max(0.0)).unwrap_or(Duration::MAX);
-    let text = format!("generation {} of {} · champion {}", next.generation, next.last, next.champion);
+    let text = format!(
+        "generation {} of {} · champion {}",
+        next.generation, next.last, next.champion
+    );
     say(&format!("{text} · {} left", duration_text(left)));
     session.watcher.expect_end(left);
 }
 
 fn forecast_text(forecast: &Forecast) -> String {
-    let warning =
-        if forecast.is_tight() { "\nthe disk may be too small: a run that fills it stops, and resumes" } else { "" };
-    let time = duration_text(Duration::try_from_secs_f64(forecast.seconds).unwrap_or(Duration::MAX));
-    let about = if forecast.is_minimum { "more than" } else { "about" };
+    let warning = if forecast.is_tight() {
+        "\nthe disk may be too small: a run that fills it stops, and resumes"
+    } else {
+        ""
+    };
+    let time =
+        duration_text(Duration::try_from_secs_f64(forecast.seconds).unwrap_or(Duration::MAX));
+    let about = if forecast.is_minimum {
+        "more than"
+    } else {
+        "about"
+    };
     let generations = counted(forecast.generations.into(), "generation");
-    let [bytes, free, memory] = [forecast.bytes, forecast.bytes_free, forecast.memory].map(bytes_text);
+    let [bytes, free, memory] =
+        [forecast.bytes, forecast.bytes_free, forecast.memory].map(bytes_text);
     format!("{generations}, {about} {time}, {bytes} of {free}, {memory} memory{warning}")
 }
 
@@ -131,11 +154,17 @@ fn loss_text(loss: &Loss) -> String {
     let generations = generations_text(loss.from, loss.to);
     let [games, gate_games] = [loss.games, loss.gate_games].map(|count| counted(count, "game"));
     let (versions, hours) = (counted(loss.versions, "version"), loss.cpu_hours);
-    format!("{generations}: {games} of self-play, {gate_games} of gates, {versions}, {hours:.2} CPU-hours")
+    format!(
+        "{generations}: {games} of self-play, {gate_games} of gates, {versions}, {hours:.2} CPU-hours"
+    )
 }
 
 fn generations_text(first: u32, last: u32) -> String {
-    if last <= first { format!("generation {first}") } else { format!("generations {first} to {last}") }
+    if last <= first {
+        format!("generation {first}")
+    } else {
+        format!("generations {first} to {last}")
+    }
 }
 
 fn tell_plan(session: &Session, plan: &RunPlan) -> anyhow::Result<()> {
@@ -154,9 +183,15 @@ fn tell_plan(session: &Session, plan: &RunPlan) -> anyhow::Result<()> {
     } else {
         let done: Vec<&str> = plan.done.iter().map(|stage| stage.name()).collect();
         let first = plan.kept + 1;
-        let rest = format!("; of generation {first} there is already: {}", done.join(", "));
+        let rest = format!(
+            "; of generation {first} there is already: {}",
+            done.join(", ")
+        );
         let rest = if done.is_empty() { "" } else { &rest };
-        say(&format!("  make    {}{rest}", generations_text(first, plan.last)));
+        say(&format!(
+            "  make    {}{rest}",
+            generations_text(first, plan.last)
+        ));
         say(&format!("  takes   {}", forecast_text(&plan.forecast)));
     }
     for request in &plan.requests {
@@ -179,13 +214,29 @@ fn tell_end(
     status::tell(&status, registry, false)?;
     let program = std::env::args_os().next().unwrap_or_else(|| "renma".into());
     let program = quoted(Path::new(&program));
-    let LoopArguments { folder, config, set, .. } = arguments;
+    let LoopArguments {
+        folder,
+        config,
+        set,
+        ..
+    } = arguments;
     let folder = is_elsewhere.then_some(folder.as_path());
     let models = folder.unwrap_or(Path::new("")).join(registry.folder());
     let paths = [("-C", folder), ("--config", config.as_deref())].into_iter();
     let paths = paths.filter_map(|(name, path)| Some((name, path?)));
-    let settings = set.settings.iter().map(|setting| ("--set", Path::new(setting.line())));
-    let options: String = paths.chain(settings).map(|(name, text)| format!(" {name} {}", quoted(text))).collect();
-    print(&format!("play      {program} play --models {}", quoted(&models)))?;
-    Ok(print(&format!("continue  {program} run{options} --generations +5"))?)
+    let settings = set
+        .settings
+        .iter()
+        .map(|setting| ("--set", Path::new(setting.line())));
+    let options: String = paths
+        .chain(settings)
+        .map(|(name, text)| format!(" {name} {}", quoted(text)))
+        .collect();
+    print(&format!(
+        "play      {program} play --models {}",
+        quoted(&models)
+    ))?;
+    Ok(print(&format!(
+        "continue  {program} run{options} --generations +5"
+    ))?)
 }

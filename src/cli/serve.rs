@@ -16,14 +16,20 @@ pub fn run(session: &Session, arguments: &ServeArguments) -> anyhow::Result<Exit
     let registry = models.as_deref().unwrap_or(Path::new(DEFAULT_REGISTRY));
     let chosen = choose_model("serve", model.as_ref(), registry)?;
     let mut printed = Ok(());
-    serve(chosen.model, registry, arguments.port, session.context().stop, |address| {
-        if session.json {
-            printed = print_json(&json!({"address": format!("http://{address}/")}));
-        } else {
-            say(&format!("serve: http://{address}/ until Ctrl-C"));
-        }
-        printed.is_ok()
-    })?;
+    serve(
+        chosen.model,
+        registry,
+        arguments.port,
+        session.context().stop,
+        |address| {
+            if session.json {
+                printed = print_json(&json!({"address": format!("http://{address}/")}));
+            } else {
+                say(&format!("serve: http://{address}/ until Ctrl-C"));
+            }
+            printed.is_ok()
+        },
+    )?;
     printed?;
     // It has no end but the interruption.
     Ok(exit_code::INTERRUPTED.into())

@@ -40,7 +40,11 @@ impl Session {
         IS_JSON.store(arguments.json, Ordering::Relaxed);
         IS_QUIET.store(arguments.quiet, Ordering::Relaxed);
         IS_VERBOSE.store(arguments.verbose, Ordering::Relaxed);
-        let progress = if arguments.quiet { ProgressMode::None } else { arguments.progress };
+        let progress = if arguments.quiet {
+            ProgressMode::None
+        } else {
+            arguments.progress
+        };
         Ok(Self {
             json: arguments.json,
             quiet: arguments.quiet,
@@ -51,7 +55,13 @@ impl Session {
     }
 
     pub fn context(&self) -> Context<'_> {
-        Context { threads: self.threads, stop: &STOP, budget_spent: &BUDGET_SPENT, progress: &self.watcher, host: self }
+        Context {
+            threads: self.threads,
+            stop: &STOP,
+            budget_spent: &BUDGET_SPENT,
+            progress: &self.watcher,
+            host: self,
+        }
     }
 
     /// Ends the work at the end of a part, an epoch or a batch once this time has passed.
@@ -66,26 +76,41 @@ impl Session {
 
     /// Prints a result as JSON if that was asked for.
     pub fn print_json(&self, result: &impl Serialize) -> anyhow::Result<()> {
-        if self.json { print_json(result) } else { Ok(()) }
+        if self.json {
+            print_json(result)
+        } else {
+            Ok(())
+        }
     }
 
     /// Prints a result as JSON if that was asked for, else as text.
     pub fn answer(&self, json: &impl Serialize, text: &str) -> anyhow::Result<()> {
-        if self.json { print_json(json) } else { Ok(print(text)?) }
+        if self.json {
+            print_json(json)
+        } else {
+            Ok(print(text)?)
+        }
     }
 
     /// Says in one line what a stage did, with its name in the column of all stages. The lines of a run stand below the heading
     /// of their generation.
     pub fn summarize(&self, stage: &str, text: &str, skipped: bool) {
         let again = if skipped { ", made before" } else { "" };
-        say(&format!("{}{stage:<9} {text}{again}", self.watcher.indent()));
+        say(&format!(
+            "{}{stage:<9} {text}{again}",
+            self.watcher.indent()
+        ));
     }
 }
 
 /// Handles signals: the first stops the work gracefully, the second at once. One that the program was started to ignore, such as
 /// SIGHUP by `nohup`, stays ignored.
 fn handle_signals() -> anyhow::Result<()> {
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| !is_ignored(signal)))?;
+    let mut signals = Signals::new(
+        [SIGINT, SIGTERM, SIGHUP]
+            .into_iter()
+            .filter(|&signal| !is_ignored(signal)),
+    )?;
     let obey = move || {
         for _ in signals.forever() {
             if STOP.swap(true, Ordering::Relaxed) {
@@ -94,7 +119,10 @@ fn handle_signals() -> anyhow::Result<()> {
             say("stopping; press Ctrl-C again to abort at once");
         }
     };
-    std::thread::Builder::new().name("signals".to_owned()).spawn(obey).map_err(StageError::Thread)?;
+    std::thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(obey)
+        .map_err(StageError::Thread)?;
     // With a handler for it, a write beyond the limit of file sizes (`ulimit -f`) fails instead of ending the program.
     flag::register(SIGXFSZ, Arc::default())?;
     Ok(())
@@ -112,7 +140,10 @@ impl Host for Session {
 
     fn unix_seconds(&self) -> u64 {
         // A clock before 1970 is not set; no result depends on it.
-        SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+        SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default()
+            .as_secs()
     }
 
     fn seconds(&self) -> f64 {
@@ -146,30 +177,52 @@ impl ChosenModel {
 }
 
 /// [`model_or_default`]; says which it took.
-pub fn choose_model(command: &str, named: Option<&ModelRef>, models: &Path) -> Result<ChosenModel, ArtifactError> {
+pub fn choose_model(
+    command: &str,
+    named: Option<&ModelRef>,
+    models: &Path,
+) -> Result<ChosenModel, ArtifactError> {
     let chosen = model_or_default(named, models)?;
     chosen.announce(command);
     Ok(chosen)
 }
 
 /// The model that a command without a run names, else the registry's champion, else the shipped one.
-pub fn model_or_default(named: Option<&ModelRef>, models: &Path) -> Result<ChosenModel, ArtifactError> {
+pub fn model_or_default(
+    named: Option<&ModelRef>,
+    models: &Path,
+) -> Result<ChosenModel, ArtifactError> {
     if let Some(name) = named {
-        return Ok(ChosenModel { model: name.load(models)?, note: None });
+        return Ok(ChosenModel {
+            model: name.load(models)?,
+            note: None,
+        });
     }
     let (model, note) = match load_champion(models)? {
         Some(champion) => (champion, format!("the champion of {}", models.display())),
-        None => (LoadedModel::builtin(Builtin::Champion), format!("no champion in {}", models.display())),
+        None => (
+            LoadedModel::builtin(Builtin::Champion),
+            format!("no champion in {}", models.display()),
+        ),
     };
-    Ok(ChosenModel { model, note: Some(note) })
+    Ok(ChosenModel {
+        model,
+        note: Some(note),
+    })
 }
 
 /// Says if a level was set for a model without MPC statistics; built-in players without them are expected to play full width.
 pub fn warn_without_statistics(setting: &str, level: MpcLevel, model: &LoadedModel) {
     if level != MpcLevel::FullWidth && model.model.mpc.is_empty() {
         let name = &model.id;
-        let (kind, tell): (_, fn(&str)) = if model.document.is_some() { ("warning", say) } else { ("note", detail) };
-        tell(&format!("{kind}: {setting} {level} has no effect: {name} has no MPC statistics and searches full width"));
+        let (kind, tell): (_, fn(&str)) = if model.document.is_some() {
+            ("warning", say)
+        } else {
+            ("note", detail)
+        };
+        tell(&format!(
+            "{kind}: {setting} {level} has no effect: {name} has no MPC statistics and searches full width"
+        ));
     }
 }
 
@@ -181,7 +234,10 @@ pub struct Stopwatch {
 
 impl Stopwatch {
     pub fn start() -> Self {
-        Self { began: Instant::now(), processor: processor_time() }
+        Self {
+            began: Instant::now(),
+            processor: processor_time(),
+        }
     }
 
     pub fn seconds(&self) -> f64 {
@@ -190,12 +246,17 @@ impl Stopwatch {
 
     /// Processor seconds of all threads of this process.
     pub fn processor_seconds(&self) -> f64 {
-        processor_time().saturating_sub(self.processor).as_secs_f64()
+        processor_time()
+            .saturating_sub(self.processor)
+            .as_secs_f64()
     }
 }
 
 /// Processor time of all threads of this process, from its start.
 pub fn processor_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    Duration::new(time.tv_sec.try_into().unwrap_or(0), time.tv_nsec.try_into().unwrap_or(0))
+    Duration::new(
+        time.tv_sec.try_into().unwrap_or(0),
+        time.tv_nsec.try_into().unwrap_or(0),
+    )
 }

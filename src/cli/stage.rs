@@ -28,7 +28,11 @@ pub fn run(session: &Session, command: &StageCommand) -> anyhow::Result<ExitCode
     let arguments = command.arguments();
     session.limit(arguments.work.budget);
     let config = arguments.config.load()?;
-    let mut request = request(command, &config, &registry_folder(arguments.models.as_deref(), &config.name))?;
+    let mut request = request(
+        command,
+        &config,
+        &registry_folder(arguments.models.as_deref(), &config.name),
+    )?;
     request.find_datasets()?;
     let models = request.find_models(&config.config.run.start)?.load()?;
     warn_of(&request, &models, &config.config);
@@ -69,24 +73,54 @@ impl StageCommand {
 }
 
 /// What a command asks of its stage.
-fn request(command: &StageCommand, config: &LoadedConfig, registry: &Path) -> anyhow::Result<Request> {
+fn request(
+    command: &StageCommand,
+    config: &LoadedConfig,
+    registry: &Path,
+) -> anyhow::Result<Request> {
     Ok(match command {
-        StageCommand::Generate(GenerateArguments { model, generation, output, .. }) => Request {
-            models: [(Role::Model, model.clone().unwrap_or(ModelRef::Champion).into())].into(),
+        StageCommand::Generate(GenerateArguments {
+            model,
+            generation,
+            output,
+            ..
+        }) => Request {
+            models: [(
+                Role::Model,
+                model.clone().unwrap_or(ModelRef::Champion).into(),
+            )]
+            .into(),
             generation: *generation,
             output: Some(output.clone()),
             ..config.request(Stage::Generate, registry)
         },
-        StageCommand::Train(TrainArguments { dataset, parent, memory, .. }) => Request {
-            models: parent.iter().map(|parent| (Role::Parent, parent.clone().into())).collect(),
+        StageCommand::Train(TrainArguments {
+            dataset,
+            parent,
+            memory,
+            ..
+        }) => Request {
+            models: parent
+                .iter()
+                .map(|parent| (Role::Parent, parent.clone().into()))
+                .collect(),
             generation: newest_generation(dataset)?,
             datasets: dataset.iter().cloned().map(Into::into).collect(),
             memory: Some(memory.as_u64()),
             ..config.request(Stage::Train, registry)
         },
-        StageCommand::FitMpc(FitMpcArguments { stage, model, generation, output, .. }) => {
+        StageCommand::FitMpc(FitMpcArguments {
+            stage,
+            model,
+            generation,
+            output,
+            ..
+        }) => {
             if output.is_none() && stage.work.budget.is_some() {
-                return Err(UsageError("--budget: without --output no sample is kept, so name one".to_owned()).into());
+                return Err(UsageError(
+                    "--budget: without --output no sample is kept, so name one".to_owned(),
+                )
+                .into());
             }
             Request {
                 models: [(Role::Model, model.clone().into())].into(),
@@ -95,15 +129,33 @@ fn request(command: &StageCommand, config: &LoadedConfig, registry: &Path) -> an
                 ..config.request(Stage::FitMpc, registry)
             }
         }
-        StageCommand::Gate(GateArguments { candidate, baseline, avoid, generation, pairs, output, .. }) => {
+        StageCommand::Gate(GateArguments {
+            candidate,
+            baseline,
+            avoid,
+            generation,
+            pairs,
+            output,
+            ..
+        }) => {
             let request = config.request(Stage::Gate, registry);
             let table = match pairs {
-                Some(pairs) => json!(config.config.gate.of_pairs(*pairs).map_err(StageError::from)?),
+                Some(pairs) => json!(
+                    config
+                        .config
+                        .gate
+                        .of_pairs(*pairs)
+                        .map_err(StageError::from)?
+                ),
                 None => request.config,
             };
             Request {
                 config: table,
-                models: [(Role::Candidate, candidate.clone().into()), (Role::Baseline, baseline.clone().into())].into(),
+                models: [
+                    (Role::Candidate, candidate.clone().into()),
+                    (Role::Baseline, baseline.clone().into()),
+                ]
+                .into(),
                 generation: *generation,
                 datasets: avoid.iter().cloned().map(Into::into).collect(),
                 output: Some(output.clone()),
@@ -115,15 +167,26 @@ fn request(command: &StageCommand, config: &LoadedConfig, registry: &Path) -> an
 
 /// The generation of the newest of some datasets.
 fn newest_generation(datasets: &[impl AsRef<Path>]) -> anyhow::Result<u32> {
-    let newest = datasets.last().map(|folder| Manifest::read_any(folder.as_ref())).transpose()?;
+    let newest = datasets
+        .last()
+        .map(|folder| Manifest::read_any(folder.as_ref()))
+        .transpose()?;
     Ok(newest.map_or(1, |manifest| manifest.generation.max(1)))
 }
 
 /// Says if a level was set for a model without MPC statistics.
 fn warn_of(request: &Request, models: &Models<LoadedModel>, config: &Config) {
     let (setting, level, roles): (_, _, &[Role]) = match request.stage {
-        Stage::Generate => ("generate.mpc_level", config.generate.mpc_level, &[Role::Model]),
-        Stage::Gate => ("gate.mpc_level", config.gate.mpc_level, &[Role::Candidate, Role::Baseline]),
+        Stage::Generate => (
+            "generate.mpc_level",
+            config.generate.mpc_level,
+            &[Role::Model],
+        ),
+        Stage::Gate => (
+            "gate.mpc_level",
+            config.gate.mpc_level,
+            &[Role::Candidate, Role::Baseline],
+        ),
         Stage::Train | Stage::FitMpc => return,
     };
     for model in roles.iter().filter_map(|role| models.find(*role)) {
@@ -153,9 +216,18 @@ fn write_plan(
         make_way()?;
         let (stage, shards) = (request.stage, plan.shards.len());
         let parts = plan.shards.last().map_or(0, |last| last.end);
-        let within = format!("{} in {}", counted(parts as u64, "part"), counted(shards as u64, "shard"));
-        say(&format!("{stage}: {within}: {}", output_name(path).display()));
-        session.print_json(&json!({"plan": path.to_string_lossy(), "stage": stage, "shards": shards}))?;
+        let within = format!(
+            "{} in {}",
+            counted(parts as u64, "part"),
+            counted(shards as u64, "shard")
+        );
+        say(&format!(
+            "{stage}: {within}: {}",
+            output_name(path).display()
+        ));
+        session.print_json(
+            &json!({"plan": path.to_string_lossy(), "stage": stage, "shards": shards}),
+        )?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -165,22 +237,37 @@ pub fn tell(session: &Session, request: &Request, report: &dyn Report, seconds: 
     let report: &dyn Any = report;
     match request.stage {
         Stage::Generate => {
-            report.downcast_ref().into_iter().for_each(|report| generate::tell(session, request, report, seconds));
+            report
+                .downcast_ref()
+                .into_iter()
+                .for_each(|report| generate::tell(session, request, report, seconds));
         }
         Stage::Train => {
-            report.downcast_ref().into_iter().for_each(|report| train::tell(session, request, report, seconds));
+            report
+                .downcast_ref()
+                .into_iter()
+                .for_each(|report| train::tell(session, request, report, seconds));
         }
         Stage::FitMpc => {
-            report.downcast_ref().into_iter().for_each(|report| fit_mpc::tell(session, request, report));
+            report
+                .downcast_ref()
+                .into_iter()
+                .for_each(|report| fit_mpc::tell(session, request, report));
         }
-        Stage::Gate => report.downcast_ref().into_iter().for_each(|report| gate::tell(session, report)),
+        Stage::Gate => report
+            .downcast_ref()
+            .into_iter()
+            .for_each(|report| gate::tell(session, report)),
     }
 }
 
 /// Says the score of a match that decides nothing.
 pub fn tell_score(session: &Session, report: &dyn Report) {
     let report: &dyn Any = report;
-    report.downcast_ref().into_iter().for_each(|report| gate::tell_score(session, report));
+    report
+        .downcast_ref()
+        .into_iter()
+        .for_each(|report| gate::tell_score(session, report));
 }
 
 /// Prints a report as JSON if that was asked for, else the version that was made; a verdict is the exit code.

@@ -41,7 +41,10 @@ impl Scheduler {
         if insecure || address.starts_with("tls://") || is_loopback(address) {
             return Ok(Self(address.to_owned()));
         }
-        Err(ClusterError::OpenScheduler { address: address.to_owned() }.into())
+        Err(ClusterError::OpenScheduler {
+            address: address.to_owned(),
+        }
+        .into())
     }
 }
 
@@ -50,7 +53,10 @@ fn is_loopback(address: &str) -> bool {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
     let host = rest.rsplit_once(':').map_or(rest, |(host, _)| host);
     let host = host.trim_start_matches('[').trim_end_matches(']');
-    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    host == "localhost"
+        || host
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
 }
 
 /// What the bridge says: an event, or its end.
@@ -106,13 +112,29 @@ impl DaskRunner {
         };
         let stderr = tempfile::tempfile().map_err(failed("create", &std::env::temp_dir()))?;
         let mut command = Command::new(&python);
-        command.arg(&script).arg("--renma").arg(program).arg("--folder").arg(here);
-        command.arg("--plan").arg(absolute(plan)?).arg("--nonce").arg(absolute(mark.path())?);
-        command.arg("--scratch").arg(folder.path()).arg("--workers").arg(workers.to_string());
+        command
+            .arg(&script)
+            .arg("--renma")
+            .arg(program)
+            .arg("--folder")
+            .arg(here);
+        command
+            .arg("--plan")
+            .arg(absolute(plan)?)
+            .arg("--nonce")
+            .arg(absolute(mark.path())?);
+        command
+            .arg("--scratch")
+            .arg(folder.path())
+            .arg("--workers")
+            .arg(workers.to_string());
         if let Some(Scheduler(address)) = scheduler {
             command.arg("--scheduler").arg(address);
         }
-        command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
         command.stderr(stderr.try_clone().map_err(failed("open", folder.path()))?);
         let mut child = command.spawn().map_err(failed("start", &python))?;
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
@@ -120,15 +142,29 @@ impl DaskRunner {
         let (sender, lines) = channel();
         // When the receiver is gone, the thread ends.
         std::thread::spawn(move || {
-            BufReader::new(stdout).lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
+            BufReader::new(stdout)
+                .lines()
+                .map_while(Result::ok)
+                .try_for_each(|line| sender.send(line))
         });
-        Ok(Self { child, stdin, lines, silent: Duration::ZERO, stderr, _mark: mark, _folder: folder })
+        Ok(Self {
+            child,
+            stdin,
+            lines,
+            silent: Duration::ZERO,
+            stderr,
+            _mark: mark,
+            _folder: folder,
+        })
     }
 
     /// Why the bridge ended without a word.
     fn ended(&self) -> StageError {
         let text = format!("the connection to Dask ended:\n{}", end_of(&self.stderr));
-        StageError::Elsewhere { text, code: exit_code::TRY_AGAIN }
+        StageError::Elsewhere {
+            text,
+            code: exit_code::TRY_AGAIN,
+        }
     }
 }
 
@@ -142,16 +178,27 @@ impl Runner for DaskRunner {
     fn wait(&mut self, longest: Duration) -> Result<Vec<RunnerEvent>, StageError> {
         let mut events = Vec::new();
         let mut line = self.lines.recv_timeout(longest);
-        self.silent = if line == Err(RecvTimeoutError::Timeout) { self.silent + longest } else { Duration::ZERO };
+        self.silent = if line == Err(RecvTimeoutError::Timeout) {
+            self.silent + longest
+        } else {
+            Duration::ZERO
+        };
         if SILENCE_MAX <= self.silent {
             let seconds = SILENCE_MAX.as_secs();
-            let text = format!("the process that talks to Dask has hung for {seconds} s\nrepeat the command to resume");
-            return Err(StageError::Elsewhere { text, code: exit_code::TRY_AGAIN });
+            let text = format!(
+                "the process that talks to Dask has hung for {seconds} s\nrepeat the command to resume"
+            );
+            return Err(StageError::Elsewhere {
+                text,
+                code: exit_code::TRY_AGAIN,
+            });
         }
         while let Ok(text) = line {
             match serde_json::from_str(&text) {
                 Ok(Message::Event(event)) => events.push(event),
-                Ok(Message::Failed { code, text }) => return Err(StageError::Elsewhere { text, code }),
+                Ok(Message::Failed { code, text }) => {
+                    return Err(StageError::Elsewhere { text, code });
+                }
                 // A library may print, too.
                 Err(_) => {}
             }
@@ -179,7 +226,9 @@ fn mark(plan: &Path) -> Result<NamedTempFile, ArtifactError> {
     let failed = |source| ArtifactError::io("write", folder, source);
     let mut file = temporary_file(folder).map_err(failed)?;
     let name = file.path().to_owned();
-    file.write_all(name.as_os_str().as_encoded_bytes()).and_then(|()| file.as_file().sync_all()).map_err(failed)?;
+    file.write_all(name.as_os_str().as_encoded_bytes())
+        .and_then(|()| file.as_file().sync_all())
+        .map_err(failed)?;
     Ok(file)
 }
 
@@ -189,12 +238,22 @@ mod tests {
 
     #[test]
     fn an_address_elsewhere_needs_tls_or_consent() {
-        for address in ["tcp://127.0.0.1:8786", "localhost:8786", "tcp://[::1]:8786", "127.8.0.1:1", "tls://far:8786"] {
+        for address in [
+            "tcp://127.0.0.1:8786",
+            "localhost:8786",
+            "tcp://[::1]:8786",
+            "127.8.0.1:1",
+            "tls://far:8786",
+        ] {
             assert!(Scheduler::new(address, false).is_ok(), "{address}");
         }
-        for address in
-            ["tcp://10.0.0.1:8786", "far:8786", "tcp://127.0.0.1.far.org:8786", "tcp://[2001::1]:8786", "far"]
-        {
+        for address in [
+            "tcp://10.0.0.1:8786",
+            "far:8786",
+            "tcp://127.0.0.1.far.org:8786",
+            "tcp://[2001::1]:8786",
+            "far",
+        ] {
             assert!(Scheduler::new(address, false).is_err(), "{address}");
             assert!(Scheduler::new(address, true).is_ok(), "{address}");
         }

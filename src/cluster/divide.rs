@@ -40,7 +40,11 @@ pub fn divide<E: From<StageError>>(
     };
     let plan = plan.cut(&rounds, count);
     if found.as_ref() != Some(&plan) {
-        let _lock = Plan::read(path).is_ok().then(|| lock_plan(path)).transpose().map_err(StageError::from)?;
+        let _lock = Plan::read(path)
+            .is_ok()
+            .then(|| lock_plan(path))
+            .transpose()
+            .map_err(StageError::from)?;
         if !write(&plan)? {
             return Ok(None);
         }
@@ -55,7 +59,11 @@ fn shard_count(size: ShardSize, rounds: &[Vec<u64>]) -> usize {
     match size {
         ShardSize::Count(count) => count,
         ShardSize::Seconds { unit, least } => {
-            let work = rounds.iter().flatten().map(|&work| work as f64).sum::<f64>();
+            let work = rounds
+                .iter()
+                .flatten()
+                .map(|&work| work as f64)
+                .sum::<f64>();
             ((work * unit / SHARD_SECONDS).ceil() as usize).clamp(least, SHARDS_MAX)
         }
     }
@@ -73,9 +81,16 @@ mod tests {
     #[test]
     fn a_shard_takes_three_minutes_unless_there_would_be_too_few() {
         let count = |seconds: f64, least| {
-            shard_count(ShardSize::Seconds { unit: seconds / 10.0, least }, &[vec![4], vec![5, 1]])
+            shard_count(
+                ShardSize::Seconds {
+                    unit: seconds / 10.0,
+                    least,
+                },
+                &[vec![4], vec![5, 1]],
+            )
         };
-        let counts = [0.0, 180.0 * 31.5, 180.0 * 33.0, 180.0 * 33.1].map(|seconds| count(seconds, 32));
+        let counts =
+            [0.0, 180.0 * 31.5, 180.0 * 33.0, 180.0 * 33.1].map(|seconds| count(seconds, 32));
         assert_eq!(counts, [32, 32, 33, 34]);
         assert_eq!(count(1e12, 16), SHARDS_MAX);
         assert_eq!(shard_count(ShardSize::Count(100), &[vec![7]]), 100);
@@ -92,8 +107,20 @@ mod tests {
             model: LoadedModel::builtin(Builtin::SquareWeights),
             output: "".into(),
         };
-        let context = Context { threads: 1, stop: &stop, budget_spent: &stop, progress: &(), host: &clock };
+        let context = Context {
+            threads: 1,
+            stop: &stop,
+            budget_spent: &stop,
+            progress: &(),
+            host: &clock,
+        };
         // Two games until the clock shows two seconds, and it shows three when they are counted.
-        assert_eq!(task.shard_size(context).unwrap(), ShardSize::Seconds { unit: 1.5, least: 32 });
+        assert_eq!(
+            task.shard_size(context).unwrap(),
+            ShardSize::Seconds {
+                unit: 1.5,
+                least: 32
+            }
+        );
     }
 }

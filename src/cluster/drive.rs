@@ -88,7 +88,13 @@ pub struct DriveReport {
 
 impl Default for DriveReport {
     fn default() -> Self {
-        Self { shards: 0, ran: 0, retried: 0, workers: 0, cpu_seconds: Some(0.0) }
+        Self {
+            shards: 0,
+            ran: 0,
+            retried: 0,
+            workers: 0,
+            cpu_seconds: Some(0.0),
+        }
     }
 }
 
@@ -100,7 +106,10 @@ impl Default for DriveReport {
 pub fn lock_plan(plan: &Path) -> Result<FolderLock, ArtifactError> {
     let (folder, name) = (parent(plan), format!(".{}.lock", name_of(plan)));
     FolderLock::take_named(folder, &name).map_err(|error| match error {
-        ArtifactError::Busy { owner, .. } => ArtifactError::Busy { path: folder.join(name), owner },
+        ArtifactError::Busy { owner, .. } => ArtifactError::Busy {
+            path: folder.join(name),
+            owner,
+        },
         error => error,
     })
 }
@@ -121,9 +130,23 @@ pub fn drive(
     let first = progress(AHEAD_MIN)?;
     let (stage, counted) = (first.stage, first.done.iter().copied().collect());
     let done = first.done.iter().map(|&shard| work[shard]).sum();
-    let amount = Amount { total: work.iter().sum(), done };
-    let mut drive = Drive { plan, work, runner, context, state: DriveState { counted, ..DriveState::default() } };
-    context.observe(stage.name(), amount, stage.facts().unit, || drive.run(first, &mut progress))
+    let amount = Amount {
+        total: work.iter().sum(),
+        done,
+    };
+    let mut drive = Drive {
+        plan,
+        work,
+        runner,
+        context,
+        state: DriveState {
+            counted,
+            ..DriveState::default()
+        },
+    };
+    context.observe(stage.name(), amount, stage.facts().unit, || {
+        drive.run(first, &mut progress)
+    })
 }
 
 /// Tells the user something.
@@ -183,8 +206,14 @@ impl Drive<'_> {
                 }
             }
             if self.state.submitted.is_empty() && self.state.waiting.is_empty() {
-                let text = format!("cannot drive {}: it is not complete and needs no shard", self.plan.display());
-                return Err(StageError::Elsewhere { text, code: exit_code::OTHER });
+                let text = format!(
+                    "cannot drive {}: it is not complete and needs no shard",
+                    self.plan.display()
+                );
+                return Err(StageError::Elsewhere {
+                    text,
+                    code: exit_code::OTHER,
+                });
             }
             self.wait()?;
             now = progress(AHEAD_MIN.max(2 * self.state.workers))?;
@@ -214,7 +243,11 @@ impl Drive<'_> {
     /// Waits a moment for shards whose pieces are there and whose end is about to be reported; a hanging one is not waited for.
     fn settle(&mut self, now: &PlanProgress) -> Result<(), StageError> {
         for _ in 0..SETTLE_TICKS {
-            if !now.done.iter().any(|shard| self.state.submitted.contains(shard)) {
+            if !now
+                .done
+                .iter()
+                .any(|shard| self.state.submitted.contains(shard))
+            {
                 break;
             }
             for event in self.runner.wait(TICK)? {
@@ -241,7 +274,14 @@ impl Drive<'_> {
             }
             RunnerEvent::Moved { shard, worker } => {
                 self.state.report.retried += 1;
-                log(self.plan, &Ended { shard, worker: Some(worker), ..Ended::default() })?;
+                log(
+                    self.plan,
+                    &Ended {
+                        shard,
+                        worker: Some(worker),
+                        ..Ended::default()
+                    },
+                )?;
             }
             RunnerEvent::Workers { count, running } => {
                 (self.state.workers, self.state.running) = (count, running);
@@ -249,9 +289,18 @@ impl Drive<'_> {
             }
             RunnerEvent::Note { text } => tell(&text, self.context),
         }
-        let DriveState { running, workers, report, counted, .. } = &self.state;
+        let DriveState {
+            running,
+            workers,
+            report,
+            counted,
+            ..
+        } = &self.state;
         let shards = format!("{} of {} shards", counted.len(), report.shards);
-        let text = format!("{shards}, {running} running, {} retried, {workers} workers", report.retried);
+        let text = format!(
+            "{shards}, {running} running, {} retried, {workers} workers",
+            report.retried
+        );
         self.context.progress.note(&text);
         Ok(())
     }
@@ -262,7 +311,10 @@ impl Drive<'_> {
         if is_new && ended.code == Some(0) {
             let report = &mut self.state.report;
             report.ran += 1;
-            report.cpu_seconds = report.cpu_seconds.zip(ended.cpu_seconds).map(|(sum, more)| sum + more);
+            report.cpu_seconds = report
+                .cpu_seconds
+                .zip(ended.cpu_seconds)
+                .map(|(sum, more)| sum + more);
         }
         log(self.plan, ended).map(|()| is_new)
     }
@@ -271,31 +323,59 @@ impl Drive<'_> {
     fn fail(&mut self, ended: &Ended) -> Result<(), StageError> {
         let is_unseen = ended.code == Some(0);
         let retries = if is_unseen { SEEN_AFTER } else { RETRY_AFTER };
-        let failures = self.state.failures.entry((ended.shard, is_unseen)).or_default();
+        let failures = self
+            .state
+            .failures
+            .entry((ended.shard, is_unseen))
+            .or_default();
         *failures += 1;
         let with = |code: i32| format!("ended with {code}");
         let (may_pass, how, code) = match ended.code {
             None => (true, "was lost or killed".to_owned(), exit_code::TRY_AGAIN),
-            Some(0) => (true, format!("{}, but its files are not in this folder", with(0)), exit_code::BAD_INPUT),
+            Some(0) => (
+                true,
+                format!("{}, but its files are not in this folder", with(0)),
+                exit_code::BAD_INPUT,
+            ),
             // A shell reports the death of a command by a signal as 128 and more, and so does an interrupted renma.
             Some(code) if code == i32::from(exit_code::TRY_AGAIN) || 128 <= code => {
                 (true, with(code), exit_code::TRY_AGAIN)
             }
             Some(code) => match u8::try_from(code) {
-                Ok(code @ (exit_code::USAGE | exit_code::BAD_INPUT)) => (false, with(code.into()), code),
+                Ok(code @ (exit_code::USAGE | exit_code::BAD_INPUT)) => {
+                    (false, with(code.into()), code)
+                }
                 _ => (false, with(code), exit_code::OTHER),
             },
         };
         if let (true, Some(seconds)) = (may_pass, retries.get(*failures - 1)) {
-            self.state.waiting.insert(ended.shard, self.context.host.seconds() + seconds);
+            self.state
+                .waiting
+                .insert(ended.shard, self.context.host.seconds() + seconds);
             self.state.report.retried += 1;
             return Ok(());
         }
-        let times = if *failures == 1 { String::new() } else { format!(", failure {failures}") };
+        let times = if *failures == 1 {
+            String::new()
+        } else {
+            format!(", failure {failures}")
+        };
         let stderr = ended.stderr.trim_end();
-        let stderr = if stderr.is_empty() { String::new() } else { format!(":\n{stderr}") };
-        let who = format!("shard {} of {}{}", ended.shard, self.plan.display(), ended.place());
-        Err(StageError::Elsewhere { text: format!("{who} {how}{times}{stderr}"), code })
+        let stderr = if stderr.is_empty() {
+            String::new()
+        } else {
+            format!(":\n{stderr}")
+        };
+        let who = format!(
+            "shard {} of {}{}",
+            ended.shard,
+            self.plan.display(),
+            ended.place()
+        );
+        Err(StageError::Elsewhere {
+            text: format!("{who} {how}{times}{stderr}"),
+            code,
+        })
     }
 
     fn count(&mut self, shard: usize) {
@@ -350,7 +430,10 @@ mod tests {
 
         fn wait(&mut self, _: Duration) -> Result<Vec<RunnerEvent>, StageError> {
             let Some(shard) = self.queue.pop_front() else {
-                return Ok(vec![RunnerEvent::Workers { count: 1, running: 0 }]);
+                return Ok(vec![RunnerEvent::Workers {
+                    count: 1,
+                    running: 0,
+                }]);
             };
             let script = self.codes.get_mut(&shard).and_then(VecDeque::pop_front);
             let code = script.unwrap_or_else(|| {
@@ -362,7 +445,15 @@ mod tests {
             }
             let (host, stderr) = (Some("host".to_owned()), "last words".to_owned());
             let (worker, seconds, cpu_seconds) = (Some("it".into()), Some(1.0), Some(0.5));
-            Ok(vec![RunnerEvent::Ended(Ended { shard, worker, host, seconds, cpu_seconds, code, stderr })])
+            Ok(vec![RunnerEvent::Ended(Ended {
+                shard,
+                worker,
+                host,
+                seconds,
+                cpu_seconds,
+                code,
+                stderr,
+            })])
         }
     }
 
@@ -372,34 +463,81 @@ mod tests {
 
     /// The report of a drive by one worker at most, half a second per run.
     fn report(shards: usize, ran: usize, retried: usize, workers: usize) -> DriveReport {
-        DriveReport { shards, ran, retried, workers, cpu_seconds: Some(ran as f64 / 2.0) }
+        DriveReport {
+            shards,
+            ran,
+            retried,
+            workers,
+            cpu_seconds: Some(ran as f64 / 2.0),
+        }
     }
 
     /// Drives a plan whose rounds of shards follow one another; also gives the order in which shards were submitted.
-    fn check(rounds: &[&[usize]], codes: &[(usize, &[Option<i32>])]) -> (Result<DriveReport, StageError>, Vec<usize>) {
+    fn check(
+        rounds: &[&[usize]],
+        codes: &[(usize, &[Option<i32>])],
+    ) -> (Result<DriveReport, StageError>, Vec<usize>) {
         let folder = tempfile::tempdir().unwrap();
         let (runs, done) = (RefCell::default(), RefCell::new(BTreeSet::new()));
-        let codes = codes.iter().map(|(shard, codes)| (*shard, codes.iter().copied().collect())).collect();
-        let mut stub = Stub { codes, queue: VecDeque::new(), runs: &runs, done: &done };
+        let codes = codes
+            .iter()
+            .map(|(shard, codes)| (*shard, codes.iter().copied().collect()))
+            .collect();
+        let mut stub = Stub {
+            codes,
+            queue: VecDeque::new(),
+            runs: &runs,
+            done: &done,
+        };
         let look = |_| {
             let done = done.borrow();
-            let open = |round: &&[usize]| round.iter().filter(|shard| !done.contains(shard)).copied().collect();
-            let needed: Vec<usize> = rounds.iter().map(open).find(|open: &Vec<_>| !open.is_empty()).unwrap_or_default();
+            let open = |round: &&[usize]| {
+                round
+                    .iter()
+                    .filter(|shard| !done.contains(shard))
+                    .copied()
+                    .collect()
+            };
+            let needed: Vec<usize> = rounds
+                .iter()
+                .map(open)
+                .find(|open: &Vec<_>| !open.is_empty())
+                .unwrap_or_default();
             let complete = needed.is_empty();
             let shards = rounds.iter().map(|round| round.len()).sum();
-            Ok(PlanProgress { stage: Stage::Gate, shards, done: done.iter().copied().collect(), needed, complete })
+            Ok(PlanProgress {
+                stage: Stage::Gate,
+                shards,
+                done: done.iter().copied().collect(),
+                needed,
+                complete,
+            })
         };
         let (stop, budget_spent) = (AtomicBool::new(false), AtomicBool::new(false));
-        let context =
-            Context { threads: 1, stop: &stop, budget_spent: &budget_spent, progress: &Silent, host: &Silent };
-        let result = drive(&folder.path().join("plan"), &work(8), &mut stub, look, context);
+        let context = Context {
+            threads: 1,
+            stop: &stop,
+            budget_spent: &budget_spent,
+            progress: &Silent,
+            host: &Silent,
+        };
+        let result = drive(
+            &folder.path().join("plan"),
+            &work(8),
+            &mut stub,
+            look,
+            context,
+        );
         (result, runs.into_inner())
     }
 
     fn code_of(result: Result<DriveReport, StageError>) -> (u8, String) {
         match result.unwrap_err() {
             StageError::Elsewhere { code, text } => {
-                let (_, how) = text.trim_end_matches(":\nlast words").split_once(" on it (host) ").unwrap();
+                let (_, how) = text
+                    .trim_end_matches(":\nlast words")
+                    .split_once(" on it (host) ")
+                    .unwrap();
                 (code, how.to_owned())
             }
             error => panic!("{error}"),
@@ -420,7 +558,10 @@ mod tests {
         assert_eq!(result.unwrap(), report(2, 2, 3, 1));
         assert_eq!(runs, [0, 1, 0, 0, 0]);
         let (result, runs) = check(&[&[0]], &[(0, &[Some(75); 4])]);
-        assert_eq!((code_of(result), runs.len()), ((75, "ended with 75, failure 4".into()), 4));
+        assert_eq!(
+            (code_of(result), runs.len()),
+            ((75, "ended with 75, failure 4".into()), 4)
+        );
     }
 
     #[test]
@@ -432,14 +573,20 @@ mod tests {
         }
         let (result, _) = check(&[&[0]], &[(0, &[Some(65)])]);
         let text = result.unwrap_err().to_string();
-        assert!(text.ends_with("on it (host) ended with 65:\nlast words"), "{text}");
+        assert!(
+            text.ends_with("on it (host) ended with 65:\nlast words"),
+            "{text}"
+        );
     }
 
     #[test]
     fn success_without_files_is_a_failure() {
         let (result, runs) = check(&[&[0, 1]], &[(1, &[Some(0); 9])]);
         let how = "ended with 0, but its files are not in this folder, failure 5";
-        assert_eq!((code_of(result), runs), ((65, how.into()), vec![0, 1, 1, 1, 1, 1]));
+        assert_eq!(
+            (code_of(result), runs),
+            ((65, how.into()), vec![0, 1, 1, 1, 1, 1])
+        );
     }
 
     #[test]
@@ -447,17 +594,40 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (runs, done) = (RefCell::default(), RefCell::default());
         let codes = BTreeMap::from([(0, VecDeque::from([HANGS]))]);
-        let mut stub = Stub { codes, queue: VecDeque::new(), runs: &runs, done: &done };
+        let mut stub = Stub {
+            codes,
+            queue: VecDeque::new(),
+            runs: &runs,
+            done: &done,
+        };
         let look = |_| {
             let complete = done.borrow().contains(&1);
-            Ok(PlanProgress { stage: Stage::Gate, shards: 2, done: Vec::new(), needed: vec![0, 1], complete })
+            Ok(PlanProgress {
+                stage: Stage::Gate,
+                shards: 2,
+                done: Vec::new(),
+                needed: vec![0, 1],
+                complete,
+            })
         };
         let (stop, budget_spent) = (AtomicBool::new(false), AtomicBool::new(false));
-        let context =
-            Context { threads: 1, stop: &stop, budget_spent: &budget_spent, progress: &Silent, host: &Silent };
+        let context = Context {
+            threads: 1,
+            stop: &stop,
+            budget_spent: &budget_spent,
+            progress: &Silent,
+            host: &Silent,
+        };
         // The end of a shard that is not on its way counts for nothing.
         stub.submit(2).unwrap();
-        let report = drive(&folder.path().join("plan"), &work(3), &mut stub, look, context).unwrap();
+        let report = drive(
+            &folder.path().join("plan"),
+            &work(3),
+            &mut stub,
+            look,
+            context,
+        )
+        .unwrap();
         assert_eq!(report.ran, 1);
     }
 
@@ -498,17 +668,49 @@ mod tests {
     #[test]
     fn the_end_of_a_shard_whose_files_are_there_is_waited_for() {
         let folder = tempfile::tempdir().unwrap();
-        let ended = |shard| RunnerEvent::Ended(Ended { shard, code: Some(0), ..Ended::default() });
-        let mut talker = Talker(vec![ended(1), RunnerEvent::Workers { count: 1, running: 1 }, ended(0)]);
+        let ended = |shard| {
+            RunnerEvent::Ended(Ended {
+                shard,
+                code: Some(0),
+                ..Ended::default()
+            })
+        };
+        let mut talker = Talker(vec![
+            ended(1),
+            RunnerEvent::Workers {
+                count: 1,
+                running: 1,
+            },
+            ended(0),
+        ]);
         let looks = RefCell::new(vec![(vec![0, 1], true), (vec![], false)]);
         let look = |_| {
             let (done, complete) = looks.borrow_mut().pop().unwrap();
             let needed = if complete { vec![] } else { vec![0, 1] };
-            Ok(PlanProgress { stage: Stage::Gate, shards: 2, done, needed, complete })
+            Ok(PlanProgress {
+                stage: Stage::Gate,
+                shards: 2,
+                done,
+                needed,
+                complete,
+            })
         };
         let flag = AtomicBool::new(false);
-        let context = Context { threads: 1, stop: &flag, budget_spent: &flag, progress: &Silent, host: &Silent };
-        let report = drive(&folder.path().join("plan"), &work(2), &mut talker, look, context).unwrap();
+        let context = Context {
+            threads: 1,
+            stop: &flag,
+            budget_spent: &flag,
+            progress: &Silent,
+            host: &Silent,
+        };
+        let report = drive(
+            &folder.path().join("plan"),
+            &work(2),
+            &mut talker,
+            look,
+            context,
+        )
+        .unwrap();
         assert_eq!(report.ran, 2);
     }
 
@@ -516,13 +718,28 @@ mod tests {
     fn what_a_runner_reports_is_said_shown_and_logged() {
         let folder = tempfile::tempdir().unwrap();
         let plan = folder.path().join("plan");
-        let ended = Ended { shard: 1, code: Some(0), ..Ended::default() };
+        let ended = Ended {
+            shard: 1,
+            code: Some(0),
+            ..Ended::default()
+        };
         let mut talker = Talker(vec![
             RunnerEvent::Ended(ended.clone()),
-            RunnerEvent::Note { text: "a word".to_owned() },
-            RunnerEvent::Workers { count: 40, running: 1 },
-            RunnerEvent::Workers { count: 50, running: 2 },
-            RunnerEvent::Moved { shard: 1, worker: "w".to_owned() },
+            RunnerEvent::Note {
+                text: "a word".to_owned(),
+            },
+            RunnerEvent::Workers {
+                count: 40,
+                running: 1,
+            },
+            RunnerEvent::Workers {
+                count: 50,
+                running: 2,
+            },
+            RunnerEvent::Moved {
+                shard: 1,
+                worker: "w".to_owned(),
+            },
         ]);
         let wanted = RefCell::new(Vec::new());
         let look = |batches| {
@@ -530,19 +747,67 @@ mod tests {
             let is_done = 1 < wanted.borrow().len();
             let done = if is_done { vec![0, 1] } else { vec![0] };
             let needed = if is_done { vec![] } else { vec![1] };
-            Ok(PlanProgress { stage: Stage::Gate, shards: 2, done, needed, complete: is_done })
+            Ok(PlanProgress {
+                stage: Stage::Gate,
+                shards: 2,
+                done,
+                needed,
+                complete: is_done,
+            })
         };
         let (flag, witness) = (AtomicBool::new(false), Witness::default());
-        let context = Context { threads: 1, stop: &flag, budget_spent: &flag, progress: &witness, host: &witness };
+        let context = Context {
+            threads: 1,
+            stop: &flag,
+            budget_spent: &flag,
+            progress: &witness,
+            host: &witness,
+        };
         let report = drive(&plan, &[3, 7], &mut talker, look, context).unwrap();
-        assert_eq!(report, DriveReport { shards: 2, ran: 1, retried: 1, workers: 50, cpu_seconds: None });
+        assert_eq!(
+            report,
+            DriveReport {
+                shards: 2,
+                ran: 1,
+                retried: 1,
+                workers: 50,
+                cpu_seconds: None
+            }
+        );
         assert_eq!(wanted.into_inner(), [32, 80], "two for each worker");
         let runs = std::fs::read_to_string(log_path(&plan)).unwrap();
-        let runs: Vec<Ended> = runs.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        assert_eq!(runs, [Ended { shard: 1, worker: Some("w".to_owned()), ..Ended::default() }, ended]);
+        let runs: Vec<Ended> = runs
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        assert_eq!(
+            runs,
+            [
+                Ended {
+                    shard: 1,
+                    worker: Some("w".to_owned()),
+                    ..Ended::default()
+                },
+                ended
+            ]
+        );
         let heard = witness.0.into_inner().unwrap();
-        assert!(heard.iter().any(|text| text.ends_with("a word")), "{heard:?}");
-        assert!(heard.iter().any(|text| text == "1 of 2 shards, 2 running, 1 retried, 50 workers"), "{heard:?}");
-        assert_eq!(heard.iter().filter(|text| text.ends_with(" more")).collect::<Vec<_>>(), ["7 more"]);
+        assert!(
+            heard.iter().any(|text| text.ends_with("a word")),
+            "{heard:?}"
+        );
+        assert!(
+            heard
+                .iter()
+                .any(|text| text == "1 of 2 shards, 2 running, 1 retried, 50 workers"),
+            "{heard:?}"
+        );
+        assert_eq!(
+            heard
+                .iter()
+                .filter(|text| text.ends_with(" more"))
+                .collect::<Vec<_>>(),
+            ["7 more"]
+        );
     }
 }

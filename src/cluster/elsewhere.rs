@@ -39,24 +39,54 @@ impl Elsewhere {
     /// # Errors
     ///
     /// Those of [`drive`], and a plan that another process drives.
-    pub fn drive(&self, plan: &LoadedPlan, context: Context<'_>) -> Result<DriveReport, StageError> {
+    pub fn drive(
+        &self,
+        plan: &LoadedPlan,
+        context: Context<'_>,
+    ) -> Result<DriveReport, StageError> {
         let _lock = lock_plan(&plan.path)?;
         if Plan::read(&plan.path)? != plan.plan {
-            let text = format!("{} was replaced before it was driven\nrepeat the command", plan.path.display());
-            return Err(StageError::Elsewhere { text, code: exit_code::TRY_AGAIN });
+            let text = format!(
+                "{} was replaced before it was driven\nrepeat the command",
+                plan.path.display()
+            );
+            return Err(StageError::Elsewhere {
+                text,
+                code: exit_code::TRY_AGAIN,
+            });
         }
         let first = plan.progress(AHEAD_MIN, context)?;
         if first.complete {
-            return Ok(DriveReport { shards: first.shards, ..DriveReport::default() });
+            return Ok(DriveReport {
+                shards: first.shards,
+                ..DriveReport::default()
+            });
         }
         let mut runner: Box<dyn Runner + '_> = match self {
-            Self::Command(line, room) => Box::new(CommandRunner::new(line.of_plan(&plan.path)?, *room, context)),
-            Self::Dask(scheduler, workers) => {
-                Box::new(DaskRunner::start(&plan.path, scheduler.as_ref(), *workers, context)?)
-            }
+            Self::Command(line, room) => Box::new(CommandRunner::new(
+                line.of_plan(&plan.path)?,
+                *room,
+                context,
+            )),
+            Self::Dask(scheduler, workers) => Box::new(DaskRunner::start(
+                &plan.path,
+                scheduler.as_ref(),
+                *workers,
+                context,
+            )?),
         };
         let mut first = Some(first);
-        let look = |ahead| first.take().map_or_else(|| plan.progress(ahead, context), Ok);
-        drive(&plan.path, &plan.shard_weights(), &mut *runner, look, context)
+        let look = |ahead| {
+            first
+                .take()
+                .map_or_else(|| plan.progress(ahead, context), Ok)
+        };
+        drive(
+            &plan.path,
+            &plan.shard_weights(),
+            &mut *runner,
+            look,
+            context,
+        )
     }
 }

@@ -9,7 +9,9 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
     /// The command of `--on` cannot be split into words, or lacks a place.
-    #[error("--on {command}: {reason}\nname both in it, as in 'renma shard run {{plan}} {{shard}}'")]
+    #[error(
+        "--on {command}: {reason}\nname both in it, as in 'renma shard run {{plan}} {{shard}}'"
+    )]
     Command {
         /// The command.
         command: String,
@@ -72,7 +74,9 @@ pub enum PlanFault {
     #[error("{:?} is not a path of one line", .0.display().to_string())]
     NotALine(PathBuf),
     /// A folder outside the one in which shards run, or a version.
-    #[error("shards cannot write to {0:?}\nname a folder below the one in which they run, and not a version")]
+    #[error(
+        "shards cannot write to {0:?}\nname a folder below the one in which they run, and not a version"
+    )]
     Outside(String),
     /// Two folders of which one is in the other.
     #[error("its output and its registry lie within each other")]

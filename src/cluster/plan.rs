@@ -5,7 +5,9 @@ use super::outputs::{check_output, foreign_in_output, foreign_in_registry, plain
 use crate::artifact::format::format_of;
 use crate::artifact::line::{is_line, visible};
 use crate::artifact::seal::{read_sealed, seal};
-use crate::artifact::{ArtifactError, ContentHash, FileKind, FormatVersion, KnownModel, Manifest, ModelRef, Registry};
+use crate::artifact::{
+    ArtifactError, ContentHash, FileKind, FormatVersion, KnownModel, Manifest, ModelRef, Registry,
+};
 use crate::pipeline::StageError;
 use crate::pipeline::request::{Models, Request, RequestDataset, RequestModel, Role};
 use crate::pipeline::stage::Stage;
@@ -88,13 +90,19 @@ impl Plan {
     /// The same plan with about `shard_count` shards of whole pieces, about equal in work. None is empty or has pieces of two rounds,
     /// so that there may be more or fewer of them.
     pub fn cut(self, rounds: &[Vec<u64>], shard_count: usize) -> Self {
-        let all = rounds.iter().map(|round| work_of(round)).sum::<u128>().max(1);
+        let all = rounds
+            .iter()
+            .map(|round| work_of(round))
+            .sum::<u128>()
+            .max(1);
         let mut shards = Vec::new();
         let mut first = 0;
         for weights in rounds {
             let share = (shard_count as u128 * work_of(weights)).div_ceil(all);
             let count = share.clamp(1, weights.len().max(1) as u128) as usize;
-            shards.extend(cut(first..first + weights.len(), count, |piece| weights[piece - first]));
+            shards.extend(cut(first..first + weights.len(), count, |piece| {
+                weights[piece - first]
+            }));
             first += weights.len();
         }
         Self { shards, ..self }
@@ -102,19 +110,31 @@ impl Plan {
 
     /// The folder that its shards write to.
     pub(super) fn output(&self) -> &Path {
-        self.request.output.as_deref().unwrap_or(&self.request.registry)
+        self.request
+            .output
+            .as_deref()
+            .unwrap_or(&self.request.registry)
     }
 
     /// The registry, if its stage writes to it.
     fn written_registry(&self) -> Option<&Path> {
-        self.request.stage.facts().makes_versions().then_some(self.request.registry.as_path())
+        self.request
+            .stage
+            .facts()
+            .makes_versions()
+            .then_some(self.request.registry.as_path())
     }
 
     /// Checks the folders that its shards write to, as if a person had typed them.
     fn check_outputs(&self) -> Result<(), PlanFault> {
         let (output, registry) = (self.request.output.as_deref(), self.written_registry());
-        output.into_iter().chain(registry).try_for_each(check_output)?;
-        let (Some(output), Some(registry)) = (output.map(plain), registry.map(plain)) else { return Ok(()) };
+        output
+            .into_iter()
+            .chain(registry)
+            .try_for_each(check_output)?;
+        let (Some(output), Some(registry)) = (output.map(plain), registry.map(plain)) else {
+            return Ok(());
+        };
         if output.starts_with(&registry) || registry.starts_with(&output) {
             return Err(PlanFault::Overlap);
         }
@@ -123,13 +143,26 @@ impl Plan {
 
     /// Checks that the folders that its shards write to hold nothing foreign, for the plan in the file `path`.
     fn check_folders(&self, path: &Path) -> Result<(), ArtifactError> {
-        let in_output = self.request.output.as_deref().map(|folder| Ok((folder, foreign_in_output(folder)?)));
-        let in_registry = self.written_registry().map(|folder| Ok((folder, foreign_in_registry(folder)?)));
+        let in_output = self
+            .request
+            .output
+            .as_deref()
+            .map(|folder| Ok((folder, foreign_in_output(folder)?)));
+        let in_registry = self
+            .written_registry()
+            .map(|folder| Ok((folder, foreign_in_registry(folder)?)));
         for found in in_output.into_iter().chain(in_registry) {
             if let (folder, Some(foreign)) = found? {
-                let reason = format!("shards cannot write to {}: it holds {}", folder.display(), foreign.display());
+                let reason = format!(
+                    "shards cannot write to {}: it holds {}",
+                    folder.display(),
+                    foreign.display()
+                );
                 let remedy = "move that away, or make the plan again for another folder";
-                return Err(ArtifactError::unfit(path, format!("{}, which is not theirs\n{remedy}", visible(&reason))));
+                return Err(ArtifactError::unfit(
+                    path,
+                    format!("{}, which is not theirs\n{remedy}", visible(&reason)),
+                ));
             }
         }
         Ok(())
@@ -138,7 +171,11 @@ impl Plan {
     /// Checks everything that can be checked without the inputs, as if a person had typed it.
     fn check(&self) -> Result<(), PlanFault> {
         self.check_outputs()?;
-        if let Some(path) = self.request.paths().find(|path| !path.to_str().is_some_and(is_line)) {
+        if let Some(path) = self
+            .request
+            .paths()
+            .find(|path| !path.to_str().is_some_and(is_line))
+        {
             return Err(PlanFault::NotALine(path.to_owned()));
         }
         if self.request.generation == 0 {
@@ -147,7 +184,11 @@ impl Plan {
         let mut next = 0;
         for (number, pieces) in self.shards.iter().enumerate() {
             if pieces.start != next || pieces.end <= pieces.start {
-                return Err(PlanFault::Shard { shard: number, parts: pieces.clone(), expected: next });
+                return Err(PlanFault::Shard {
+                    shard: number,
+                    parts: pieces.clone(),
+                    expected: next,
+                });
             }
             next = pieces.end;
         }
@@ -161,7 +202,10 @@ impl Plan {
         if made != needed {
             return Err(PlanFault::Parts { made, needed });
         }
-        let work = rounds.iter().flatten().try_fold(0_u64, |sum, work| sum.checked_add(*work));
+        let work = rounds
+            .iter()
+            .flatten()
+            .try_fold(0_u64, |sum, work| sum.checked_add(*work));
         work.map(drop).ok_or(PlanFault::TooMuchWork)
     }
 
@@ -174,9 +218,10 @@ impl Plan {
     pub(super) fn read(path: &Path) -> Result<Self, ArtifactError> {
         let value: Value = read_sealed(path)?;
         check_versions(path, &value)?;
-        let plan: Self =
-            serde_json::from_value(value).map_err(|error| ArtifactError::damaged(path, visible(&error.to_string())))?;
-        plan.check().map_err(|fault| ArtifactError::unfit(path, fault.to_string()))?;
+        let plan: Self = serde_json::from_value(value)
+            .map_err(|error| ArtifactError::damaged(path, visible(&error.to_string())))?;
+        plan.check()
+            .map_err(|fault| ArtifactError::unfit(path, fault.to_string()))?;
         Ok(plan)
     }
 
@@ -184,8 +229,12 @@ impl Plan {
     pub fn found(&self, rounds: &[Vec<u64>], path: &Path) -> Option<Self> {
         // A file that cannot be read is not this plan; writing the plan reports what is wrong with the path.
         let found = Self::read(path).ok()?;
-        let is_same = Self { shards: found.shards.clone(), ..self.clone() } == found;
-        (is_same && found.check_pieces(rounds).is_ok() && found.keeps_rounds(rounds)).then_some(found)
+        let is_same = Self {
+            shards: found.shards.clone(),
+            ..self.clone()
+        } == found;
+        (is_same && found.check_pieces(rounds).is_ok() && found.keeps_rounds(rounds))
+            .then_some(found)
     }
 
     /// Whether no shard has pieces of two rounds.
@@ -202,10 +251,17 @@ impl Plan {
         let find = |(role, model): (&Role, &RequestModel)| {
             let found = model.name.find(&self.request.registry);
             let name = match model.name {
-                ModelRef::Version(id) => Registry::new(&self.request.registry).folder_of(id).display().to_string(),
+                ModelRef::Version(id) => Registry::new(&self.request.registry)
+                    .folder_of(id)
+                    .display()
+                    .to_string(),
                 _ => model.name.to_string(),
             };
-            let named = Named { kind: "model", name, content: model.content };
+            let named = Named {
+                kind: "model",
+                name,
+                content: model.content,
+            };
             Ok((*role, named.checked(found, |known| known.content, path)?))
         };
         self.request.models.iter().map(find).collect()
@@ -213,10 +269,18 @@ impl Plan {
 
     /// Checks that the datasets that it names are still there, for the plan in the file `path`.
     fn check_datasets(&self, path: &Path) -> Result<(), ArtifactError> {
-        for RequestDataset { folder, content, .. } in &self.request.datasets {
+        for RequestDataset {
+            folder, content, ..
+        } in &self.request.datasets
+        {
             let name = folder.to_string_lossy().into_owned();
             let found = Manifest::read_any(folder);
-            Named { kind: "dataset", name, content: *content }.checked(found, |manifest| manifest.content, path)?;
+            Named {
+                kind: "dataset",
+                name,
+                content: *content,
+            }
+            .checked(found, |manifest| manifest.content, path)?;
         }
         Ok(())
     }
@@ -237,14 +301,22 @@ impl Named {
         content_of: impl FnOnce(&T) -> ContentHash,
         path: &Path,
     ) -> Result<T, ArtifactError> {
-        let Self { kind, name, content } = self;
+        let Self {
+            kind,
+            name,
+            content,
+        } = self;
         let Some(wanted) = content else {
-            return Err(ArtifactError::unfit(path, format!("it names {kind} {name} without its content")));
+            return Err(ArtifactError::unfit(
+                path,
+                format!("it names {kind} {name} without its content"),
+            ));
         };
         let input = read.map_err(|error| match error {
             ArtifactError::Missing { .. } => {
                 let reason = format!("its {kind} {name} ({}) does not exist", wanted.short());
-                let remedy = "start it in the folder in which the plan was made, or make the plan again";
+                let remedy =
+                    "start it in the folder in which the plan was made, or make the plan again";
                 ArtifactError::conflict(path, format!("{reason}\n{remedy}"))
             }
             error => error,
@@ -253,8 +325,15 @@ impl Named {
         if found == *wanted {
             return Ok(input);
         }
-        let reason = format!("{name} has content {} now, the plan was made for {}", found.short(), wanted.short());
-        Err(ArtifactError::unfit(path, format!("{reason}\nput that {kind} back, or make the plan again")))
+        let reason = format!(
+            "{name} has content {} now, the plan was made for {}",
+            found.short(),
+            wanted.short()
+        );
+        Err(ArtifactError::unfit(
+            path,
+            format!("{reason}\nput that {kind} back, or make the plan again"),
+        ))
     }
 }
 
@@ -270,8 +349,12 @@ impl LoadedPlan {
         let unfit = |reason: String| StageError::from(ArtifactError::unfit(path, reason));
         plan.check_folders(path)?;
         let models = plan.find_models(path)?;
-        let asked = plan.request.asked(&models).map_err(|error| unfit(error.to_string()))?;
-        plan.check_pieces(&asked.rounds()).map_err(|fault| unfit(fault.to_string()))?;
+        let asked = plan
+            .request
+            .asked(&models)
+            .map_err(|error| unfit(error.to_string()))?;
+        plan.check_pieces(&asked.rounds())
+            .map_err(|fault| unfit(fault.to_string()))?;
         plan.check_datasets(path)?;
         let made = asked.recipe()?;
         if plan.recipe != made {
@@ -282,23 +365,38 @@ impl LoadedPlan {
             )));
         }
         if plan.build != build() {
-            let reason = format!("{:?} made it, and this is {:?}: their parts may differ", plan.build, build());
+            let reason = format!(
+                "{:?} made it, and this is {:?}: their parts may differ",
+                plan.build,
+                build()
+            );
             return Err(unfit(format!("{reason}\n{REMEDY}")));
         }
         let work = plan.request.work(&models.load()?)?;
-        Ok(Self { path: path.to_owned(), plan, work })
+        Ok(Self {
+            path: path.to_owned(),
+            plan,
+            work,
+        })
     }
 
     /// How much work each of its shards is.
     pub fn shard_weights(&self) -> Vec<u64> {
         let weights = self.work.rounds().concat();
-        self.plan.shards.iter().map(|pieces| weights[pieces.clone()].iter().sum()).collect()
+        self.plan
+            .shards
+            .iter()
+            .map(|pieces| weights[pieces.clone()].iter().sum())
+            .collect()
     }
 }
 
 /// A folder as a plan names it: a plan is JSON, and so are its names.
 pub(super) fn text_of(folder: &Path) -> Result<String, StageError> {
-    Ok(folder.to_str().ok_or_else(|| PlanFault::NotText(folder.to_owned()))?.to_owned())
+    Ok(folder
+        .to_str()
+        .ok_or_else(|| PlanFault::NotText(folder.to_owned()))?
+        .to_owned())
 }
 
 fn work_of(weights: &[u64]) -> u128 {
@@ -325,11 +423,18 @@ fn cut(pieces: Range<usize>, count: usize, weight: impl Fn(usize) -> u64) -> Vec
 /// What may change bytes beside the versions of algorithms: the program's version and those of its libraries.
 pub fn build() -> String {
     let libraries = ContentHash::of(include_bytes!("../../Cargo.lock"));
-    format!("renma {} with libraries {}", env!("CARGO_PKG_VERSION"), libraries.short())
+    format!(
+        "renma {} with libraries {}",
+        env!("CARGO_PKG_VERSION"),
+        libraries.short()
+    )
 }
 
 pub(super) fn name_of(plan: &Path) -> String {
-    plan.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    plan.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
 }
 
 /// Versions are checked before anything else, whose form they decide.
@@ -337,22 +442,33 @@ fn check_versions(path: &Path, plan: &Value) -> Result<(), ArtifactError> {
     let unfit = |reason: String| ArtifactError::unfit(path, reason);
     let format = plan.get("format").unwrap_or(&Value::Null);
     // A plan lives as long as a run: those of other formats are made again.
-    let is_current = format_of::<PlanFormat>(format).is_ok_and(|format| format == PlanFormat::CURRENT);
+    let is_current =
+        format_of::<PlanFormat>(format).is_ok_and(|format| format == PlanFormat::CURRENT);
     if !is_current {
-        let found = if format.is_null() { "no format version".to_owned() } else { format!("format {format}") };
+        let found = if format.is_null() {
+            "no format version".to_owned()
+        } else {
+            format!("format {format}")
+        };
         let ours = PlanFormat::CURRENT.number();
-        return Err(unfit(format!("it has {found}, this renma reads format {ours}\n{REMEDY}")));
+        return Err(unfit(format!(
+            "it has {found}, this renma reads format {ours}\n{REMEDY}"
+        )));
     }
     let named = plan.get("request").and_then(|request| request.get("stage"));
     let Some(stage) = named.and_then(Value::as_str).and_then(Stage::named) else {
         let stages = Stage::ALL.map(Stage::name).join(", ");
         let named = named.map_or("nothing".to_owned(), Value::to_string);
-        return Err(unfit(format!("it is a plan of {named}, not of one of {stages}")));
+        return Err(unfit(format!(
+            "it is a plan of {named}, not of one of {stages}"
+        )));
     };
     let (found, algorithm) = (plan.get("algorithm"), stage.facts().algorithm);
     if found.and_then(Value::as_u64) != Some(algorithm.into()) {
         let found = found.map_or("nothing".to_owned(), Value::to_string);
-        return Err(unfit(format!("it is for algorithm {found} of {stage}, this renma has {algorithm}\n{REMEDY}")));
+        return Err(unfit(format!(
+            "it is for algorithm {found} of {stage}, this renma has {algorithm}\n{REMEDY}"
+        )));
     }
     Ok(())
 }
@@ -367,7 +483,11 @@ mod tests {
     fn ranges_cover_all_pieces_and_none_is_empty() {
         for pieces in 1..40 {
             for count in 1..=pieces {
-                for weights in [|_| 1, |piece| 1 + piece as u64 * 7, |piece| if piece == 0 { 1000 } else { 1 }] {
+                for weights in [
+                    |_| 1,
+                    |piece| 1 + piece as u64 * 7,
+                    |piece| if piece == 0 { 1000 } else { 1 },
+                ] {
                     let ranges = cut(3..3 + pieces, count, weights);
                     assert_eq!(ranges.len(), count);
                     assert!(ranges.iter().all(|range| !range.is_empty()), "{ranges:?}");
@@ -379,7 +499,10 @@ mod tests {
             }
         }
         assert_eq!(cut(0..10, 3, |_| 1), [0..4, 4..7, 7..10]);
-        assert_eq!(cut(0..5, 2, |piece| if piece == 0 { 100 } else { 1 }), [0..1, 1..5]);
+        assert_eq!(
+            cut(0..5, 2, |piece| if piece == 0 { 100 } else { 1 }),
+            [0..1, 1..5]
+        );
     }
 
     #[test]

@@ -32,7 +32,12 @@ impl LoadedPlan {
     /// Pieces of other inputs, or a system error.
     pub fn progress(&self, ahead: usize, context: Context<'_>) -> Result<PlanProgress, StageError> {
         let PartsProgress { done, wanted } = self.work.shards()?.progress(ahead, context)?;
-        Ok(PlanProgress::new(self.plan.request.stage, &self.plan.shards, &done, &wanted))
+        Ok(PlanProgress::new(
+            self.plan.request.stage,
+            &self.plan.shards,
+            &done,
+            &wanted,
+        ))
     }
 
     /// Proves what can be proved of the parts, before the stage makes its result of them, and makes some of them again: an
@@ -43,7 +48,10 @@ impl LoadedPlan {
     /// A missing or false part, with who made it.
     pub fn check(&self, seed: Option<u64>, context: Context<'_>) -> Result<MadeAgain, StageError> {
         let seed = seed.unwrap_or_else(fresh_seed);
-        self.work.shards()?.check(seed, context).map_err(|error| name_makers(error, &self.path, self.plan.output()))
+        self.work
+            .shards()?
+            .check(seed, context)
+            .map_err(|error| name_makers(error, &self.path, self.plan.output()))
     }
 }
 
@@ -51,12 +59,26 @@ impl PlanProgress {
     /// The state of shards by that of their pieces, where those in a range are wanted now.
     fn new(stage: Stage, shards: &[Range<usize>], done: &[bool], wanted: &Range<usize>) -> Self {
         let is_done = |pieces: &Range<usize>| done[pieces.clone()].iter().all(|done| *done);
-        let lacks = |pieces: &Range<usize>| pieces.clone().any(|piece| wanted.contains(&piece) && !done[piece]);
+        let lacks = |pieces: &Range<usize>| {
+            pieces
+                .clone()
+                .any(|piece| wanted.contains(&piece) && !done[piece])
+        };
         let numbers = |holds: &dyn Fn(&Range<usize>) -> bool| {
-            (0..).zip(shards).filter(|(_, pieces)| holds(pieces)).map(|(shard, _)| shard).collect::<Vec<usize>>()
+            (0..)
+                .zip(shards)
+                .filter(|(_, pieces)| holds(pieces))
+                .map(|(shard, _)| shard)
+                .collect::<Vec<usize>>()
         };
         let needed = numbers(&lacks);
-        Self { stage, shards: shards.len(), done: numbers(&is_done), complete: needed.is_empty(), needed }
+        Self {
+            stage,
+            shards: shards.len(),
+            done: numbers(&is_done),
+            complete: needed.is_empty(),
+            needed,
+        }
     }
 }
 
@@ -68,12 +90,17 @@ mod tests {
     fn a_shard_is_needed_while_a_wanted_piece_of_it_is_missing() {
         let shards = [0..2, 2..4, 4..5];
         let state = |done: [u8; 5], wanted| {
-            let progress = PlanProgress::new(Stage::Gate, &shards, &done.map(|done| done == 1), &wanted);
+            let progress =
+                PlanProgress::new(Stage::Gate, &shards, &done.map(|done| done == 1), &wanted);
             (progress.done, progress.needed, progress.complete)
         };
         assert_eq!(state([0; 5], 0..5), (vec![], vec![0, 1, 2], false));
         assert_eq!(state([1, 0, 1, 1, 0], 0..5), (vec![1], vec![0, 2], false));
-        assert_eq!(state([1, 1, 1, 0, 0], 0..3), (vec![0], vec![], true), "the third piece decides");
+        assert_eq!(
+            state([1, 1, 1, 0, 0], 0..3),
+            (vec![0], vec![], true),
+            "the third piece decides"
+        );
         assert_eq!(state([1, 1, 0, 0, 0], 0..3), (vec![0], vec![1], false));
         assert_eq!(state([1; 5], 0..5), (vec![0, 1, 2], vec![], true));
     }

@@ -48,7 +48,10 @@ pub fn log_path(plan: &Path) -> PathBuf {
 
 /// Adds a run to the log of a plan.
 pub(super) fn log(plan: &Path, run: &Ended) -> Result<(), ArtifactError> {
-    append_line(&log_path(plan), &serde_json::to_string(run).expect("a run is plain data"))
+    append_line(
+        &log_path(plan),
+        &serde_json::to_string(run).expect("a run is plain data"),
+    )
 }
 
 /// The same error; where it names files in a folder that shards of a plan made, it also says who made them.
@@ -57,13 +60,18 @@ pub fn name_makers(mut error: StageError, plan: &Path, folder: &Path) -> StageEr
         // Inputs have parts too.
         if let Some(maker) = maker_of(plan, path).filter(|_| path.starts_with(folder)) {
             // The remedy, on the second line, stays last.
-            reason.insert_str(reason.find('\n').unwrap_or(reason.len()), &format!("; {maker}"));
+            reason.insert_str(
+                reason.find('\n').unwrap_or(reason.len()),
+                &format!("; {maker}"),
+            );
         }
     };
     match &mut error {
         StageError::Artifact(ArtifactError::Damaged { path, reason }) => name(path, reason),
         StageError::FalseParts { parts, .. } => {
-            parts.iter_mut().for_each(|(path, reason)| name(&folder.join(path), reason));
+            parts
+                .iter_mut()
+                .for_each(|(path, reason)| name(&folder.join(path), reason));
         }
         _ => (),
     }
@@ -73,12 +81,28 @@ pub fn name_makers(mut error: StageError, plan: &Path, folder: &Path) -> StageEr
 /// The shard of a plan that makes a file, and where its last run that ended well was, in words. `None` if the plan or its log
 /// cannot be read, or if the file is not from one of its shards.
 fn maker_of(plan: &Path, file: &Path) -> Option<String> {
-    let piece = file.file_stem()?.to_str()?.strip_prefix("part-")?.parse().ok()?;
-    let shard = Plan::read(plan).ok()?.shards.iter().position(|pieces| pieces.contains(&piece))?;
+    let piece = file
+        .file_stem()?
+        .to_str()?
+        .strip_prefix("part-")?
+        .parse()
+        .ok()?;
+    let shard = Plan::read(plan)
+        .ok()?
+        .shards
+        .iter()
+        .position(|pieces| pieces.contains(&piece))?;
     let bytes = read_bounded(&log_path(plan), SIZE_MAX).ok()?;
     let text = String::from_utf8_lossy(&bytes);
     // A loss of power may leave a torn line.
-    let mut runs = text.lines().rev().filter_map(|line| serde_json::from_str::<Ended>(line).ok());
+    let mut runs = text
+        .lines()
+        .rev()
+        .filter_map(|line| serde_json::from_str::<Ended>(line).ok());
     let run = runs.find(|run| run.shard == shard && run.code == Some(0))?;
-    Some(format!("shard {shard} of {} made it{}", plan.display(), run.place()))
+    Some(format!(
+        "shard {shard} of {} made it{}",
+        plan.display(),
+        run.place()
+    ))
 }

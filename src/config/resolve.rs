@@ -48,11 +48,17 @@ pub fn resolve(text: &str, settings: &str, default: &str) -> Result<Resolved, Fa
     overlay.read(1)?;
     overlay.take_away();
     if let Some((place, reason)) = overlay.faults.pop_first() {
-        return Err(Fault { origin: Some(overlay.origin(place)), reason });
+        return Err(Fault {
+            origin: Some(overlay.origin(place)),
+            reason,
+        });
     }
     overlay.check_missing()?;
-    let origins: BTreeMap<String, ValueOrigin> =
-        overlay.named.iter().map(|(name, place)| (name.clone(), overlay.origin(*place))).collect();
+    let origins: BTreeMap<String, ValueOrigin> = overlay
+        .named
+        .iter()
+        .map(|(name, place)| (name.clone(), overlay.origin(*place)))
+        .collect();
     let config = Config::from_tables(overlay.tables).map_err(|KeyFault { key, mut reason }| {
         let origin = origins.get(&key).copied();
         if origin.is_none() && key.contains('.') {
@@ -79,7 +85,8 @@ struct Overlay<'a> {
 impl Overlay<'_> {
     /// Takes every value of a layer that is sound; the others become faults.
     fn read(&mut self, layer: usize) -> Result<(), Fault> {
-        let document = DeTable::parse(self.texts[layer]).map_err(|error| self.syntax_fault(layer, &error))?;
+        let document =
+            DeTable::parse(self.texts[layer]).map_err(|error| self.syntax_fault(layer, &error))?;
         for (table, value) in document.into_inner() {
             let (place, span) = ((layer, table.span().start), value.span());
             let table = visible(&table.into_inner());
@@ -101,7 +108,11 @@ impl Overlay<'_> {
                 (None, _) => {
                     let nearest = nearest_key("", &table);
                     let form = "\nthe form is TABLE.KEY=VALUE, such as train.epochs=3";
-                    let remedy = if nearest.is_empty() && layer == 1 { form } else { &nearest };
+                    let remedy = if nearest.is_empty() && layer == 1 {
+                        form
+                    } else {
+                        &nearest
+                    };
                     format!("{table}: unknown key outside a table{remedy}")
                 }
             };
@@ -110,7 +121,14 @@ impl Overlay<'_> {
         Ok(())
     }
 
-    fn lay(&mut self, table: &str, known: &[Key], key: &str, place: Place, value: Spanned<DeValue<'_>>) {
+    fn lay(
+        &mut self,
+        table: &str,
+        known: &[Key],
+        key: &str,
+        place: Place,
+        value: Spanned<DeValue<'_>>,
+    ) {
         let name = format!("{table}.{}", visible(key));
         if let Some(earlier) = self.named.insert(name.clone(), place) {
             self.faults.remove(&earlier);
@@ -121,8 +139,14 @@ impl Overlay<'_> {
                 self.tables[table][key] = value;
                 return;
             }
-            Some(known) => format!("{name} = {}: expected {}", self.shown(place.0, &value, span), known.expected()),
-            None if keys_of(key).is_some() => format!("{name}: it is a separate table\nwrite [{key}]"),
+            Some(known) => format!(
+                "{name} = {}: expected {}",
+                self.shown(place.0, &value, span),
+                known.expected()
+            ),
+            None if keys_of(key).is_some() => {
+                format!("{name}: it is a separate table\nwrite [{key}]")
+            }
             None => format!("{name}: unknown key{}", nearest_key(table, key)),
         };
         self.faults.insert(place, reason);
@@ -132,27 +156,52 @@ impl Overlay<'_> {
     fn take_away(&mut self) {
         for (table, keys) in TABLES {
             for key in keys {
-                let Some(found) = self.tables.get_mut(table).filter(|found| !key.belongs_in(found)) else { continue };
-                found.as_object_mut().expect("a table was read as one").remove(key.name);
-                let Some(place) = self.named.get(&format!("{table}.{}", key.name)) else { continue };
-                let (decider, words) = key.only.expect("without a decider a key belongs everywhere");
+                let Some(found) = self
+                    .tables
+                    .get_mut(table)
+                    .filter(|found| !key.belongs_in(found))
+                else {
+                    continue;
+                };
+                found
+                    .as_object_mut()
+                    .expect("a table was read as one")
+                    .remove(key.name);
+                let Some(place) = self.named.get(&format!("{table}.{}", key.name)) else {
+                    continue;
+                };
+                let (decider, words) = key
+                    .only
+                    .expect("without a decider a key belongs everywhere");
                 let (words, chosen) = (any_of(words), &self.tables[table][decider]);
-                let reason = format!("only {table}.{decider} = {words} has this key, and here it is {chosen}");
+                let reason = format!(
+                    "only {table}.{decider} = {words} has this key, and here it is {chosen}"
+                );
                 let remedy = format!("remove it, or set {decider} = {words}");
-                self.faults.insert(*place, format!("{table}.{}: {reason}\n{remedy}", key.name));
+                self.faults
+                    .insert(*place, format!("{table}.{}: {reason}\n{remedy}", key.name));
             }
         }
     }
 
     fn check_missing(&self) -> Result<(), Fault> {
-        let keys = TABLES.iter().flat_map(|(table, keys)| keys.iter().map(move |key| (table, key)));
+        let keys = TABLES
+            .iter()
+            .flat_map(|(table, keys)| keys.iter().map(move |key| (table, key)));
         for (table, key) in keys.filter(|(_, key)| !key.is_optional) {
             let (found, (decider, _)) = (&self.tables[*table], key.only.unwrap_or_default());
             if found.get(key.name).is_none() && key.belongs_in(found) {
                 let needs = format!("{decider} = {} needs it", found[decider]);
-                let reason = format!("{table}.{} is missing: {needs}; expected {}", key.name, key.expected());
+                let reason = format!(
+                    "{table}.{} is missing: {needs}; expected {}",
+                    key.name,
+                    key.expected()
+                );
                 let decider = self.named.get(&format!("{table}.{decider}"));
-                return Err(Fault { origin: decider.map(|place| self.origin(*place)), reason });
+                return Err(Fault {
+                    origin: decider.map(|place| self.origin(*place)),
+                    reason,
+                });
             }
         }
         Ok(())
@@ -161,8 +210,15 @@ impl Overlay<'_> {
     fn origin(&self, place: Place) -> ValueOrigin {
         let (layer, start) = place;
         let text = self.texts[layer].as_bytes();
-        let line = 1 + text[..start.min(text.len())].iter().filter(|&&byte| byte == b'\n').count();
-        if layer == 0 { ValueOrigin::Line(line) } else { ValueOrigin::Setting }
+        let line = 1 + text[..start.min(text.len())]
+            .iter()
+            .filter(|&&byte| byte == b'\n')
+            .count();
+        if layer == 0 {
+            ValueOrigin::Line(line)
+        } else {
+            ValueOrigin::Setting
+        }
     }
 
     /// A value as messages show it: as the text has it, unless it may stand in several lines.
@@ -171,22 +227,45 @@ impl Overlay<'_> {
             Value::Object(_) => toml_text(value),
             _ => self.texts[layer].get(span).unwrap_or_default().to_owned(),
         };
-        let cut: String = text.lines().next().unwrap_or_default().chars().take(SHOWN_MAX).collect();
-        if cut.len() == text.len() { cut } else { format!("{cut}…") }
+        let cut: String = text
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .chars()
+            .take(SHOWN_MAX)
+            .collect();
+        if cut.len() == text.len() {
+            cut
+        } else {
+            format!("{cut}…")
+        }
     }
 
     fn syntax_fault(&self, layer: usize, error: &toml::de::Error) -> Fault {
         let message = error.message().lines().collect::<Vec<_>>().join(", ");
         let Some(span) = error.span() else {
-            return Fault { origin: None, reason: format!("it is not TOML: {message}") };
+            return Fault {
+                origin: None,
+                reason: format!("it is not TOML: {message}"),
+            };
         };
         let text = self.texts[layer];
-        let begin = text[..span.start.min(text.len())].rfind('\n').map_or(0, |end| end + 1);
+        let begin = text[..span.start.min(text.len())]
+            .rfind('\n')
+            .map_or(0, |end| end + 1);
         let line = text[begin..].lines().next().unwrap_or_default().trim();
-        let mut heads = text[..begin].lines().filter_map(|line| line.trim().strip_prefix('[')?.split(']').next());
+        let mut heads = text[..begin]
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix('[')?.split(']').next());
         let table = heads.next_back().unwrap_or_default();
-        let (key, value) = line.split_once('=').map_or((line, ""), |(key, value)| (key.trim(), value));
-        let name = if table.is_empty() { key.to_owned() } else { format!("{table}.{key}") };
+        let (key, value) = line
+            .split_once('=')
+            .map_or((line, ""), |(key, value)| (key.trim(), value));
+        let name = if table.is_empty() {
+            key.to_owned()
+        } else {
+            format!("{table}.{key}")
+        };
         let known = keys_of(table).and_then(|keys| keys.iter().find(|known| known.name == key));
         let reason = match known {
             _ if message == "duplicate key" && key.starts_with('[') => {
@@ -199,25 +278,37 @@ impl Overlay<'_> {
             }
             None => format!("it is not TOML: {message}"),
         };
-        Fault { origin: Some(self.origin((layer, span.start))), reason }
+        Fault {
+            origin: Some(self.origin((layer, span.start))),
+            reason,
+        }
     }
 }
 
 /// A value of a text with its place; null, which no key takes, if it is a number that nothing can hold.
 fn value_of(value: Spanned<DeValue<'_>>) -> (Value, Range<usize>) {
     let span = value.span();
-    (Value::deserialize(ValueDeserializer::from(value)).unwrap_or_default(), span)
+    (
+        Value::deserialize(ValueDeserializer::from(value)).unwrap_or_default(),
+        span,
+    )
 }
 
 fn unknown_table(name: &str) -> String {
     let nearest = nearest(name, TABLES.iter().map(|(table, _)| *table));
-    let remedy = nearest.map(|table| format!("\ndid you mean [{table}]?")).unwrap_or_default();
+    let remedy = nearest
+        .map(|table| format!("\ndid you mean [{table}]?"))
+        .unwrap_or_default();
     format!("[{name}]: unknown table{remedy}")
 }
 
 /// The remedy for a key that is unknown: the same key of another table, else the nearest of this one, else of any.
 fn nearest_key(table: &str, key: &str) -> String {
-    let all = || TABLES.iter().flat_map(|(table, keys)| keys.iter().map(|key| (*table, key.name)));
+    let all = || {
+        TABLES
+            .iter()
+            .flat_map(|(table, keys)| keys.iter().map(|key| (*table, key.name)))
+    };
     if let Some((other, _)) = all().find(|(_, name)| *name == key) {
         return format!("\ndid you mean {other}.{key}? it belongs in [{other}]");
     }
@@ -227,13 +318,17 @@ fn nearest_key(table: &str, key: &str) -> String {
     }
     let any = nearest(key, all().map(|(_, name)| name));
     let found = any.and_then(|any| all().find(|(_, name)| *name == any));
-    found.map(|(table, key)| format!("\ndid you mean {table}.{key}?")).unwrap_or_default()
+    found
+        .map(|(table, key)| format!("\ndid you mean {table}.{key}?"))
+        .unwrap_or_default()
 }
 
 /// The word that is nearest to another, unless more than a third of its letters would have to change; two that are swapped count
 /// as one.
 fn nearest<'b>(word: &str, words: impl Iterator<Item = &'b str>) -> Option<&'b str> {
-    let near = words.map(|other| (strsim::damerau_levenshtein(word, other), other)).min()?;
+    let near = words
+        .map(|other| (strsim::damerau_levenshtein(word, other), other))
+        .min()?;
     (near.0 <= word.chars().count() / 3).then_some(near.1)
 }
 
@@ -244,7 +339,14 @@ mod tests {
 
     fn check(text: &str, line: Option<usize>, reason: &str) {
         let fault = resolve(text, "", DEFAULT).expect_err(text);
-        assert_eq!(fault, Fault { origin: line.map(ValueOrigin::Line), reason: reason.to_owned() }, "{text}");
+        assert_eq!(
+            fault,
+            Fault {
+                origin: line.map(ValueOrigin::Line),
+                reason: reason.to_owned()
+            },
+            "{text}"
+        );
     }
 
     #[test]
@@ -255,45 +357,101 @@ mod tests {
                 2,
                 "train.clip = \"much\": expected a whole number from 1 to 32767 (millidiscs)",
             ),
-            ("[train]\nepochs = 1.5", 2, "train.epochs = 1.5: expected a whole number from 1 to 100000"),
-            ("[run]\n\nseed = true", 3, "run.seed = true: expected a whole number from 0"),
+            (
+                "[train]\nepochs = 1.5",
+                2,
+                "train.epochs = 1.5: expected a whole number from 1 to 100000",
+            ),
+            (
+                "[run]\n\nseed = true",
+                3,
+                "run.seed = true: expected a whole number from 0",
+            ),
             (
                 "[generate]\ngames = -9",
                 2,
                 "generate.games = -9: expected a whole number from 1 to 1099511627776 (games)",
             ),
-            ("[gate]\ngames = \"a\"", 2, "gate.games = \"a\": expected a whole number from 2 to 1600000 (games)"),
-            ("[train]\nvalidation = \"x\"", 2, "train.validation = \"x\": expected a number from 0 to 0.9"),
-            ("[train]\nshuffle = 1", 2, "train.shuffle = 1: expected true or false"),
-            ("[train]\ntarget = \"resut\"", 2, "train.target = \"resut\": expected \"result\", \"score\" or \"td\""),
+            (
+                "[gate]\ngames = \"a\"",
+                2,
+                "gate.games = \"a\": expected a whole number from 2 to 1600000 (games)",
+            ),
+            (
+                "[train]\nvalidation = \"x\"",
+                2,
+                "train.validation = \"x\": expected a number from 0 to 0.9",
+            ),
+            (
+                "[train]\nshuffle = 1",
+                2,
+                "train.shuffle = 1: expected true or false",
+            ),
+            (
+                "[train]\ntarget = \"resut\"",
+                2,
+                "train.target = \"resut\": expected \"result\", \"score\" or \"td\"",
+            ),
             (
                 "[train]\nlambda = 1",
                 2,
                 "train.lambda = 1: expected a list such as [[60, 0.8, 1.0]]: the most empty squares, from 60 down, each with one number \
                  from 0 to 1, or with two, for even and odd numbers of empty squares",
             ),
-            ("[run]\nstart = 1", 2, "run.start = 1: expected a text in quotes, on one line"),
+            (
+                "[run]\nstart = 1",
+                2,
+                "run.start = 1: expected a text in quotes, on one line",
+            ),
             (
                 "[generate]\nmpc_level = 1000",
                 2,
                 "generate.mpc_level = 1000: expected a whole number from 50 to 99 (percent), 100 (full width), \
                  or { t = SIGMAS } with 0 to 10",
             ),
-            ("[train]\nepochs = 0", 2, "train.epochs = 0: expected a whole number from 1 to 100000"),
+            (
+                "[train]\nepochs = 0",
+                2,
+                "train.epochs = 0: expected a whole number from 1 to 100000",
+            ),
             (
                 "[gate.mpc_level]\nt = 99",
                 1,
                 "gate.mpc_level = { t = 99 }: expected a whole number from 50 to 99 (percent), 100 (full width), \
                  or { t = SIGMAS } with 0 to 10",
             ),
-            ("[generate]\nplay_dept = 4", 2, "generate.play_dept: unknown key\ndid you mean play_depth?"),
-            ("[run]\nepochs = 4", 2, "run.epochs: unknown key\ndid you mean train.epochs? it belongs in [train]"),
+            (
+                "[generate]\nplay_dept = 4",
+                2,
+                "generate.play_dept: unknown key\ndid you mean play_depth?",
+            ),
+            (
+                "[run]\nepochs = 4",
+                2,
+                "run.epochs: unknown key\ndid you mean train.epochs? it belongs in [train]",
+            ),
             ("[run]\nzzz = 4", 2, "run.zzz: unknown key"),
-            ("[train]\nratoi = 4", 2, "train.ratoi: unknown key\ndid you mean ratio?"),
-            ("[generate.selective]\nrank = 3", 1, "generate.selective: it is a separate table\nwrite [selective]"),
-            ("[generation]", 1, "[generation]: unknown table\ndid you mean [generate]?"),
+            (
+                "[train]\nratoi = 4",
+                2,
+                "train.ratoi: unknown key\ndid you mean ratio?",
+            ),
+            (
+                "[generate.selective]\nrank = 3",
+                1,
+                "generate.selective: it is a separate table\nwrite [selective]",
+            ),
+            (
+                "[generation]",
+                1,
+                "[generation]: unknown table\ndid you mean [generate]?",
+            ),
             ("gate = 1", 1, "gate = 1: expected a table [gate]"),
-            ("epochs = 1", 1, "epochs: unknown key outside a table\ndid you mean train.epochs? it belongs in [train]"),
+            (
+                "epochs = 1",
+                1,
+                "epochs: unknown key outside a table\ndid you mean train.epochs? it belongs in [train]",
+            ),
             (
                 "[gate]\nnodes = 9\nnode_cost = 1.5",
                 3,
@@ -309,7 +467,11 @@ mod tests {
                 3,
                 "gate.node_cost = [1, 0]: expected two numbers from 0.01 to 100, such as [1.25, 1.0]",
             ),
-            ("[selective]\nrank = \"a\"", 2, "selective.rank = \"a\": expected a whole number from 1 to 36 (moves)"),
+            (
+                "[selective]\nrank = \"a\"",
+                2,
+                "selective.rank = \"a\": expected a whole number from 1 to 36 (moves)",
+            ),
         ] {
             check(text, Some(line), reason);
         }
@@ -356,21 +518,47 @@ mod tests {
             "generate.random_plies_min = 8: expected 0 to 4\nthe value is that of the default: name the key too",
         );
         let text = "[train]\nempties_max = 20\nempties_min = \"a\"";
-        check(text, Some(3), "train.empties_min = \"a\": expected a whole number from 0 to 60 (empty squares)");
+        check(
+            text,
+            Some(3),
+            "train.empties_min = \"a\": expected a whole number from 0 to 60 (empty squares)",
+        );
     }
 
     #[test]
     fn what_is_not_toml_is_told_in_plain_words() {
-        check("[gate]\ngames = 2\n[gate]", Some(3), "the table [gate] begins twice: expected once");
-        check("[run]\nseed = 1\nseed = 2", Some(3), "run.seed is set twice: expected once");
-        check("[train]\nstart = parent", Some(2), "train.start = parent: expected \"zero\" or \"parent\"");
-        check("[run]\n[gate", Some(2), "it is not TOML: unclosed table, expected `]`");
+        check(
+            "[gate]\ngames = 2\n[gate]",
+            Some(3),
+            "the table [gate] begins twice: expected once",
+        );
+        check(
+            "[run]\nseed = 1\nseed = 2",
+            Some(3),
+            "run.seed is set twice: expected once",
+        );
+        check(
+            "[train]\nstart = parent",
+            Some(2),
+            "train.start = parent: expected \"zero\" or \"parent\"",
+        );
+        check(
+            "[run]\n[gate",
+            Some(2),
+            "it is not TOML: unclosed table, expected `]`",
+        );
     }
 
     #[test]
     fn only_a_near_word_is_suggested() {
-        assert_eq!(nearest("play_dept", ["label_depth", "play_depth"].into_iter()), Some("play_depth"));
-        assert_eq!(nearest("ratoi", ["start", "ratio"].into_iter()), Some("ratio"));
+        assert_eq!(
+            nearest("play_dept", ["label_depth", "play_depth"].into_iter()),
+            Some("play_depth")
+        );
+        assert_eq!(
+            nearest("ratoi", ["start", "ratio"].into_iter()),
+            Some("ratio")
+        );
         assert_eq!(nearest("colour", ["clip", "ratio"].into_iter()), None);
         assert_eq!(nearest("a", ["t", "clip"].into_iter()), None);
     }

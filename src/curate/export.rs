@@ -38,19 +38,25 @@ pub fn export(
     let mut failure = None;
     let mut write = |writer: &mut dyn Write| {
         for index in 0..dataset.part_count() {
-            let read = context.check().and_then(|()| Ok(dataset.positions(index, context.stop)?));
+            let read = context
+                .check()
+                .and_then(|()| Ok(dataset.positions(index, context.stop)?));
             let rows = read.map_err(|error| {
                 failure = Some(error);
                 io::Error::other("its rows cannot be read")
             })?;
             match format {
-                ExportFormat::Obf => rows.iter().try_for_each(|(_, row)| write_obf_row(writer, row))?,
+                ExportFormat::Obf => rows
+                    .iter()
+                    .try_for_each(|(_, row)| write_obf_row(writer, row))?,
             }
             context.progress.advance(1);
         }
         Ok(())
     };
-    let written = context.observe("export", dataset.part_count() as u64, "parts", || output(&mut write));
+    let written = context.observe("export", dataset.part_count() as u64, "parts", || {
+        output(&mut write)
+    });
     match failure {
         Some(error) => Err(error),
         None => Ok(written?.then(|| dataset.manifest().rows(POSITIONS.name))),

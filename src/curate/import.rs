@@ -2,7 +2,9 @@
 
 use crate::artifact::dataset::writer::written_before;
 use crate::artifact::publish::read_bounded;
-use crate::artifact::{ArtifactError, DatasetWriter, FieldHasher, ImportedGame, LoadedModel, Manifest, Provenance};
+use crate::artifact::{
+    ArtifactError, DatasetWriter, FieldHasher, ImportedGame, LoadedModel, Manifest, Provenance,
+};
 use crate::engine::{Depth, Limits, Searcher, Square};
 use crate::exchange::board_text::read_board_text;
 use crate::exchange::parquet::read_parquet;
@@ -108,27 +110,44 @@ pub fn import(
         ImportFormat::Text => read_board_text(bytes),
     };
     let mut hasher = FieldHasher::new("recipe");
-    hasher.field("stage", b"import").field("algorithm", &ALGORITHM.to_le_bytes());
+    hasher
+        .field("stage", b"import")
+        .field("algorithm", &ALGORITHM.to_le_bytes());
     hasher.field("config", config.to_string().as_bytes());
     if let Some(labeler) = task.labeler {
         hasher.field("labeler", labeler.model.content.to_string().as_bytes());
     }
     let recipe = hasher.finish();
     if let Some(manifest) = written_before(task.output, recipe)? {
-        return Ok(ImportReport { manifest, counts: None });
+        return Ok(ImportReport {
+            manifest,
+            counts: None,
+        });
     }
     records.notes.iter().for_each(|note| tell(note));
     let mut writer = DatasetWriter::new(task.output, recipe)?;
     let total = records.total;
-    let counts =
-        context.observe("import", total, "records", || write(&mut records, &mut writer, task, context, tell))?;
+    let counts = context.observe("import", total, "records", || {
+        write(&mut records, &mut writer, task, context, tell)
+    })?;
     if counts.records == counts.bad + counts.without_move {
         let reason = format!("it has no position to import in {} records", counts.records);
         return Err(ArtifactError::unfit(task.input, reason).into());
     }
-    let models = task.labeler.iter().map(|labeler| ("labeler".to_owned(), labeler.model.content)).collect();
-    let manifest = writer.finish(Provenance { models, config, asked: counts.records })?;
-    Ok(ImportReport { manifest, counts: Some(counts) })
+    let models = task
+        .labeler
+        .iter()
+        .map(|labeler| ("labeler".to_owned(), labeler.model.content))
+        .collect();
+    let manifest = writer.finish(Provenance {
+        models,
+        config,
+        asked: counts.records,
+    })?;
+    Ok(ImportReport {
+        manifest,
+        counts: Some(counts),
+    })
 }
 
 fn write(
@@ -142,7 +161,9 @@ fn write(
     let mut games: Vec<ImportedGame> = Vec::new();
     let mut rows = 0;
     let mut write_batch = |games: &mut Vec<ImportedGame>| -> Result<u64, StageError> {
-        let labeled = task.labeler.map_or(Ok(0), |labeler| label(labeler, games, context))?;
+        let labeled = task
+            .labeler
+            .map_or(Ok(0), |labeler| label(labeler, games, context))?;
         context.progress.advance(games.len() as u64);
         games.drain(..).try_for_each(|game| writer.push(game))?;
         Ok(labeled)
@@ -175,16 +196,25 @@ fn write(
 }
 
 /// Searches the positions without a score, each game with an empty table; returns their number.
-fn label(labeler: Labeler<'_>, games: &mut [ImportedGame], context: Context<'_>) -> Result<u64, StageError> {
+fn label(
+    labeler: Labeler<'_>,
+    games: &mut [ImportedGame],
+    context: Context<'_>,
+) -> Result<u64, StageError> {
     let model = &labeler.model.model;
-    let new_searcher = || Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS).stopped_by(context.stop);
+    let new_searcher =
+        || Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS).stopped_by(context.stop);
     let label_game = |searcher: &mut Searcher<'_>, game: &mut ImportedGame| {
         context.check()?;
         searcher.clear();
         let mut count = 0;
         for row in game.rows.iter_mut().filter(|row| row.score.is_none()) {
-            let position = row.position().expect("a record was checked when it was read");
-            let result = searcher.search(position, Limits::full_width(labeler.depth)).unless_stopped()?;
+            let position = row
+                .position()
+                .expect("a record was checked when it was read");
+            let result = searcher
+                .search(position, Limits::full_width(labeler.depth))
+                .unless_stopped()?;
             row.score = Some(result.score);
             row.static_score = Some(model.evaluation.static_value(position));
             row.depth = Some(result.depth.0);
@@ -194,13 +224,21 @@ fn label(labeler: Labeler<'_>, games: &mut [ImportedGame], context: Context<'_>)
         }
         Ok(count)
     };
-    let counts: Result<Vec<u64>, StageError> =
-        context.pool()?.install(|| games.par_iter_mut().map_init(new_searcher, label_game).collect());
+    let counts: Result<Vec<u64>, StageError> = context.pool()?.install(|| {
+        games
+            .par_iter_mut()
+            .map_init(new_searcher, label_game)
+            .collect()
+    });
     Ok(counts?.iter().sum())
 }
 
 /// What was asked for, as the manifest keeps it; the file is named by its content.
-fn config_of(task: ImportTask<'_>, bytes: &[u8], context: Context<'_>) -> Result<serde_json::Value, StageError> {
+fn config_of(
+    task: ImportTask<'_>,
+    bytes: &[u8],
+    context: Context<'_>,
+) -> Result<serde_json::Value, StageError> {
     let mut hasher = blake3::Hasher::new();
     for some in bytes.chunks(BYTES_BETWEEN_CHECKS) {
         context.check()?;

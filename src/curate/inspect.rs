@@ -48,19 +48,39 @@ pub enum Summary {
 pub fn inspect(folder: &Path, context: Context<'_>) -> Result<Inspection, StageError> {
     let dataset = Dataset::open_any(folder)?;
     let kind = dataset.manifest().kind;
-    let summary = context.observe("inspect", dataset.part_count() as u64, "parts", || match kind {
-        DatasetKind::Selfplay | DatasetKind::Imported => positions::inspect(&dataset, context).map(Summary::Positions),
-        DatasetKind::Gate => gate::inspect(&dataset, context).map(Box::new).map(Summary::Gate),
-        DatasetKind::Mpc => mpc::inspect(&dataset, context).map(Summary::Mpc),
-    });
+    let summary = context.observe(
+        "inspect",
+        dataset.part_count() as u64,
+        "parts",
+        || match kind {
+            DatasetKind::Selfplay | DatasetKind::Imported => {
+                positions::inspect(&dataset, context).map(Summary::Positions)
+            }
+            DatasetKind::Gate => gate::inspect(&dataset, context)
+                .map(Box::new)
+                .map(Summary::Gate),
+            DatasetKind::Mpc => mpc::inspect(&dataset, context).map(Summary::Mpc),
+        },
+    );
     let bytes = dataset.manifest().total_bytes();
     let (summary, mut column_bytes) = (summary?, BTreeMap::new());
     for (index, part) in dataset.manifest().parts.iter().enumerate() {
-        for table in kind.tables().iter().filter(|table| part.files.contains_key(table.name)) {
+        for table in kind
+            .tables()
+            .iter()
+            .filter(|table| part.files.contains_key(table.name))
+        {
             for (column, bytes) in table.column_bytes(&part_path(dataset.folder(), table, index))? {
-                *column_bytes.entry(format!("{}.{column}", table.name)).or_insert(0) += bytes;
+                *column_bytes
+                    .entry(format!("{}.{column}", table.name))
+                    .or_insert(0) += bytes;
             }
         }
     }
-    Ok(Inspection { kind, bytes, summary, column_bytes })
+    Ok(Inspection {
+        kind,
+        bytes,
+        summary,
+        column_bytes,
+    })
 }

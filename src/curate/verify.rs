@@ -42,9 +42,21 @@ pub struct VerifyReport {
 #[serde(untagged)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum VerifiedCounts {
-    Positions { games: u64, positions: u64, replayed: u64 },
-    Gate { games: u64, replayed: u64, verdict: Verdict },
-    Mpc { games: u64, samples: u64, rows: u64 },
+    Positions {
+        games: u64,
+        positions: u64,
+        replayed: u64,
+    },
+    Gate {
+        games: u64,
+        replayed: u64,
+        verdict: Verdict,
+    },
+    Mpc {
+        games: u64,
+        samples: u64,
+        rows: u64,
+    },
 }
 
 /// Checks a dataset.
@@ -61,22 +73,39 @@ pub fn verify(task: VerifyTask<'_>, context: Context<'_>) -> Result<VerifyReport
     match kind {
         DatasetKind::Selfplay | DatasetKind::Imported => positions::verify(task, &dataset, context),
         DatasetKind::Gate => gate::verify(task, &dataset, context),
-        DatasetKind::Mpc if task.remake.is_some() => {
-            Err(StageError::Setting(format!("--remake: {} holds no games", task.dataset.display())))
-        }
+        DatasetKind::Mpc if task.remake.is_some() => Err(StageError::Setting(format!(
+            "--remake: {} holds no games",
+            task.dataset.display()
+        ))),
         DatasetKind::Mpc => {
             let (SampleProof { config, .. }, _) = prove(&dataset, task.fast, context)?;
-            let (games, rows) = (dataset.manifest().done, dataset.manifest().rows(MPC_SAMPLES.name));
+            let (games, rows) = (
+                dataset.manifest().done,
+                dataset.manifest().rows(MPC_SAMPLES.name),
+            );
             let samples = games * u64::from(config.sampling().game_samples);
-            Ok(VerifyReport { checked: VerifiedCounts::Mpc { games, samples, rows }, games_remade: 0 })
+            Ok(VerifyReport {
+                checked: VerifiedCounts::Mpc {
+                    games,
+                    samples,
+                    rows,
+                },
+                games_remade: 0,
+            })
         }
     }
 }
 
 /// Proves the parts of a dataset; returns the proof, and what it found of each.
-fn prove<P: PartProof>(dataset: &Dataset, fast: bool, context: Context<'_>) -> Result<(P, Vec<P::Found>), StageError> {
+fn prove<P: PartProof>(
+    dataset: &Dataset,
+    fast: bool,
+    context: Context<'_>,
+) -> Result<(P, Vec<P::Found>), StageError> {
     let proof = P::of(dataset)?;
-    let found = over_parts(context, "verify", dataset, |index| Ok(proof.prove(dataset, index, fast, context.stop)?))?;
+    let found = over_parts(context, "verify", dataset, |index| {
+        Ok(proof.prove(dataset, index, fast, context.stop)?)
+    })?;
     match P::contradiction(dataset, &found) {
         Some((index, table, reason)) => Err(dataset.damaged(table, index, reason).into()),
         None => Ok((proof, found)),
@@ -98,6 +127,10 @@ fn over_parts<T: Send>(
         context.progress.advance(1);
         Ok(result)
     };
-    let check_all = || context.pool()?.install(|| (0..parts).into_par_iter().map(check_one).collect());
+    let check_all = || {
+        context
+            .pool()?
+            .install(|| (0..parts).into_par_iter().map(check_one).collect())
+    };
     context.observe(task, parts as u64, "parts", check_all)
 }

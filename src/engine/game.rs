@@ -101,7 +101,11 @@ impl Default for Game {
 impl Game {
     /// A game before its first move.
     pub fn new(start: ColoredPosition) -> Self {
-        Self { positions: vec![start], plies: Vec::new(), undone: Vec::new() }
+        Self {
+            positions: vec![start],
+            plies: Vec::new(),
+            undone: Vec::new(),
+        }
     }
 
     /// The game from the usual start in which these moves were played.
@@ -112,7 +116,8 @@ impl Game {
     pub fn from_moves(moves: impl IntoIterator<Item = Square>) -> Result<Self, IllegalMove> {
         let mut game = Self::default();
         for (number, square) in (1..).zip(moves) {
-            game.play(square).map_err(|reason| IllegalMove { number, reason })?;
+            game.play(square)
+                .map_err(|reason| IllegalMove { number, reason })?;
         }
         Ok(game)
     }
@@ -146,7 +151,13 @@ impl Game {
     /// The moves in order, each with the position before it.
     pub fn turns(&self) -> impl Iterator<Item = Turn> {
         let plies = (0..).zip(self.positions.iter().zip(&self.plies));
-        plies.filter_map(|(ply, (&colored, &square))| Some(Turn { ply: Ply(ply), colored, square: square? }))
+        plies.filter_map(|(ply, (&colored, &square))| {
+            Some(Turn {
+                ply: Ply(ply),
+                colored,
+                square: square?,
+            })
+        })
     }
 
     /// The moves as `f5d6c3…`.
@@ -167,7 +178,11 @@ impl Game {
     /// The position of the next move: the latest, or the one after the pass that the rules force.
     pub fn to_move(&self) -> ColoredPosition {
         let latest = self.latest();
-        if self.must_pass() { passed(latest) } else { latest }
+        if self.must_pass() {
+            passed(latest)
+        } else {
+            latest
+        }
     }
 
     /// Plies before the next move, a forced pass included.
@@ -188,8 +203,15 @@ impl Game {
 
     /// The difference for black if the game ended now.
     pub fn black_discs(&self) -> Discs {
-        let ColoredPosition { position, black_to_move } = self.latest();
-        if black_to_move { position.final_discs() } else { -position.final_discs() }
+        let ColoredPosition {
+            position,
+            black_to_move,
+        } = self.latest();
+        if black_to_move {
+            position.final_discs()
+        } else {
+            -position.final_discs()
+        }
     }
 
     /// Whether this game begins with all of another.
@@ -206,7 +228,13 @@ impl Game {
         let mover = self.to_move();
         let next = mover.position.play(square).ok_or(Forbidden::Move(square))?;
         self.pass_if_forced();
-        self.push(Some(square), ColoredPosition { position: next, black_to_move: !mover.black_to_move });
+        self.push(
+            Some(square),
+            ColoredPosition {
+                position: next,
+                black_to_move: !mover.black_to_move,
+            },
+        );
         Ok(())
     }
 
@@ -232,8 +260,16 @@ impl Game {
     ///
     /// An illegal move, or the other side's turn.
     pub fn play_as(&mut self, black: bool, square: Option<Square>) -> Result<(), Forbidden> {
-        let mover = if square.is_some() { self.to_move() } else { self.latest() };
-        if black == mover.black_to_move { self.play_ply(square) } else { Err(Forbidden::Turn) }
+        let mover = if square.is_some() {
+            self.to_move()
+        } else {
+            self.latest()
+        };
+        if black == mover.black_to_move {
+            self.play_ply(square)
+        } else {
+            Err(Forbidden::Turn)
+        }
     }
 
     /// Plays the moves `f5d6c3…` of a transcript; passes may be left out, and blanks are ignored.
@@ -244,7 +280,10 @@ impl Game {
     pub fn play_transcript(&mut self, text: &str) -> Result<(), NotationError> {
         for (number, found) in (1..).zip(parse_moves(text)) {
             let (byte, square) = found?;
-            let illegal = |reason| NotationError { byte, reason: IllegalMove { number, reason }.to_string() };
+            let illegal = |reason| NotationError {
+                byte,
+                reason: IllegalMove { number, reason }.to_string(),
+            };
             self.play_ply(square).map_err(illegal)?;
         }
         Ok(())
@@ -283,7 +322,10 @@ impl Game {
 
 /// The same board with the other side to move.
 const fn passed(colored: ColoredPosition) -> ColoredPosition {
-    ColoredPosition { position: colored.position.pass(), black_to_move: !colored.black_to_move }
+    ColoredPosition {
+        position: colored.position.pass(),
+        black_to_move: !colored.black_to_move,
+    }
 }
 
 #[cfg(test)]
@@ -311,14 +353,24 @@ mod tests {
         left_out.play(reply).unwrap();
         assert_eq!(written, left_out);
         assert_eq!((written.positions().len(), written.plies()[8]), (11, None));
-        let last = Turn { ply: before.ply(), colored: before.to_move(), square: reply };
-        assert_eq!((written.turns().count(), written.turns().last()), (9, Some(last)));
+        let last = Turn {
+            ply: before.ply(),
+            colored: before.to_move(),
+            square: reply,
+        };
+        assert_eq!(
+            (written.turns().count(), written.turns().last()),
+            (9, Some(last))
+        );
         assert!(written.continues(&before) && !before.continues(&written));
         // The color that moves decides as well as the order.
         let mut by_color = before.clone();
         by_color.play_as(false, Some(reply)).unwrap();
         assert_eq!(by_color, written);
-        assert_eq!(before.clone().play_as(true, Some(reply)), Err(Forbidden::Turn));
+        assert_eq!(
+            before.clone().play_as(true, Some(reply)),
+            Err(Forbidden::Turn)
+        );
         assert_eq!(before.clone().play_as(false, None), Err(Forbidden::Turn));
         let (mut forced, mut once) = (before.clone(), before);
         forced.pass_if_forced();
@@ -354,15 +406,26 @@ mod tests {
         let passes = (0..1000).filter(|_| game.play_ply(None).is_ok()).count();
         assert_eq!((9 + passes, game.ply()), (PLIES_MAX, Ply(PLIES_MAX as u8)));
         assert_eq!((game.turns().count(), game.transcript().len()), (9, 18));
-        assert!(Game::from_transcript(&format!("{}{}", game.transcript(), "--".repeat(300))).is_err());
+        assert!(
+            Game::from_transcript(&format!("{}{}", game.transcript(), "--".repeat(300))).is_err()
+        );
     }
 
     #[test]
     fn a_list_of_moves_names_the_first_illegal_one() {
         let error = Game::from_transcript("f5 d6 a1").unwrap_err();
-        assert_eq!((error.byte, &error.reason[..]), (6, "move 3: a1 is illegal"));
-        let twice = game("f5").moves().chain(game("f5").moves()).collect::<Vec<_>>();
-        assert_eq!(Game::from_moves(twice).unwrap_err().to_string(), "move 2: f5 is illegal");
+        assert_eq!(
+            (error.byte, &error.reason[..]),
+            (6, "move 3: a1 is illegal")
+        );
+        let twice = game("f5")
+            .moves()
+            .chain(game("f5").moves())
+            .collect::<Vec<_>>();
+        assert_eq!(
+            Game::from_moves(twice).unwrap_err().to_string(),
+            "move 2: f5 is illegal"
+        );
     }
 
     fn random_game() -> impl Strategy<Value = Game> {
@@ -370,7 +433,9 @@ mod tests {
             let mut game = Game::default();
             for choice in choices {
                 let moves: Vec<_> = game.latest().position.children().collect();
-                let ply = moves.get(usize::from(choice) % moves.len().max(1)).map(|(square, _)| *square);
+                let ply = moves
+                    .get(usize::from(choice) % moves.len().max(1))
+                    .map(|(square, _)| *square);
                 if game.is_over() {
                     break;
                 }

@@ -153,11 +153,21 @@ mod tests {
 
     #[test]
     fn discs_are_rounded_or_truncated_on_both_sides_of_zero() {
-        for (score, rounded, truncated) in [(0, 0, 0), (499, 0, 0), (500, 1, 0), (1_499, 1, 1), (64_000, 64, 64)] {
+        for (score, rounded, truncated) in [
+            (0, 0, 0),
+            (499, 0, 0),
+            (500, 1, 0),
+            (1_499, 1, 1),
+            (64_000, 64, 64),
+        ] {
             assert_eq!(Discs::rounded(Score(score)), Discs(rounded), "{score}");
             assert_eq!(Discs::rounded(Score(-score)), Discs(-rounded), "-{score}");
             assert_eq!(Discs::truncated(Score(score)), Discs(truncated), "{score}");
-            assert_eq!(Discs::truncated(Score(-score)), Discs(-truncated), "-{score}");
+            assert_eq!(
+                Discs::truncated(Score(-score)),
+                Discs(-truncated),
+                "-{score}"
+            );
         }
     }
 }

@@ -19,19 +19,40 @@ fn read_line(line: &str) -> Result<Option<ImportedGame>, (usize, String)> {
     if text.is_empty() {
         return Ok(None);
     }
-    let score_begin = text.rfind(|letter: char| letter.is_ascii_whitespace()).map_or(text.len(), |blank| blank + 1);
+    let score_begin = text
+        .rfind(|letter: char| letter.is_ascii_whitespace())
+        .map_or(text.len(), |blank| blank + 1);
     let (board, score) = text.split_at(score_begin);
     let board = board.trim_end();
     let sided = board.get(64..).is_some_and(|side| !side.is_empty());
-    let colored = parse_board(&if sided { board.to_owned() } else { format!("{board} X") });
+    let colored = parse_board(&if sided {
+        board.to_owned()
+    } else {
+        format!("{board} X")
+    });
     let colored = colored.map_err(|error| (error.byte.min(board.len()), error.reason))?;
-    let no_score = || (score_begin, format!("`{}` is not a score in discs, ±64", score.escape_debug()));
+    let no_score = || {
+        (
+            score_begin,
+            format!("`{}` is not a score in discs, ±64", score.escape_debug()),
+        )
+    };
     let score = parse_score(score).ok_or_else(no_score)?;
     // Without a pass, plies and empty squares add up to 60; how many passes there were is not known.
     let ply = Ply(60_u8.saturating_sub(colored.position.empties()));
-    let row = PositionRow { score: Some(score), ..PositionRow::unlabeled(colored, ply) };
-    let rows = if colored.position.legal_moves() == 0 { Vec::new() } else { vec![row] };
-    Ok(Some(ImportedGame { rows, ..ImportedGame::default() }))
+    let row = PositionRow {
+        score: Some(score),
+        ..PositionRow::unlabeled(colored, ply)
+    };
+    let rows = if colored.position.legal_moves() == 0 {
+        Vec::new()
+    } else {
+        vec![row]
+    };
+    Ok(Some(ImportedGame {
+        rows,
+        ..ImportedGame::default()
+    }))
 }
 
 /// Discs with up to three decimals.
@@ -39,10 +60,12 @@ fn parse_score(text: &str) -> Option<Score> {
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     let (whole, decimals) = digits.split_once('.').unwrap_or((digits, "0"));
     let number = |text: &str, length: usize| {
-        let sound = (1..=length).contains(&text.len()) && text.bytes().all(|digit| digit.is_ascii_digit());
+        let sound =
+            (1..=length).contains(&text.len()) && text.bytes().all(|digit| digit.is_ascii_digit());
         sound.then(|| text.parse::<i32>().ok()).flatten()
     };
-    let score = Score::from(Discs(number(whole, 2)?)) + Score(number(&format!("{decimals:0<3}"), 3)?);
+    let score =
+        Score::from(Discs(number(whole, 2)?)) + Score(number(&format!("{decimals:0<3}"), 3)?);
     Some(if text.starts_with('-') { -score } else { score }).filter(|score| score.is_possible())
 }
 
@@ -55,9 +78,15 @@ mod tests {
         let board = "---------------------------XO------OX---------------------------";
         let row = |line: &str| read_line(line).unwrap().unwrap().rows[0];
         let plain = row(&format!("{board} -3"));
-        assert_eq!((plain.score, plain.black_to_move, plain.ply), (Some(Score(-3000)), true, 0));
+        assert_eq!(
+            (plain.score, plain.black_to_move, plain.ply),
+            (Some(Score(-3000)), true, 0)
+        );
         let white = row(&format!("{board} O +2.25 # a note\r"));
-        assert_eq!((white.score, white.black_to_move), (Some(Score(2250)), false));
+        assert_eq!(
+            (white.score, white.black_to_move),
+            (Some(Score(2250)), false)
+        );
         assert_eq!((white.black, white.white), (plain.black, plain.white));
         for (line, byte) in [
             (format!("{board} "), 64),

@@ -65,21 +65,33 @@ impl SourceRow {
     /// A row as the numbers in its columns say; `None` if there is no column or no value. Flags are 0 and 1, and every 64-bit number fits.
     pub fn new(record: u64, values: impl Fn(&'static str) -> Option<i128>) -> Self {
         let bad = |(column, reason): BadValue| bad_record(record, column, &reason);
-        Self { record, id: values("game_id"), position: position(&values).map_err(bad) }
+        Self {
+            record,
+            id: values("game_id"),
+            position: position(&values).map_err(bad),
+        }
     }
 
     /// A row that cannot be read.
     pub fn bad(record: u64, reason: &str) -> Self {
-        Self { record, id: None, position: Err(bad_record(record, None, reason)) }
+        Self {
+            record,
+            id: None,
+            position: Err(bad_record(record, None, reason)),
+        }
     }
 }
 
 fn bad_record(record: u64, column: Option<&str>, reason: &str) -> String {
-    let column = column.map(|name| format!(", column {name}")).unwrap_or_default();
+    let column = column
+        .map(|name| format!(", column {name}"))
+        .unwrap_or_default();
     format!("record {record}{column}: {reason}")
 }
 
-fn position(values: impl Fn(&'static str) -> Option<i128>) -> Result<Option<PositionRow>, BadValue> {
+fn position(
+    values: impl Fn(&'static str) -> Option<i128>,
+) -> Result<Option<PositionRow>, BadValue> {
     let colored = ColoredPosition::from_boards(
         Black(bitboard(&values, "black")?),
         White(bitboard(&values, "white")?),
@@ -103,7 +115,10 @@ fn position(values: impl Fn(&'static str) -> Option<i128>) -> Result<Option<Posi
         ..PositionRow::unlabeled(colored, Ply(ply))
     };
     if let Some(empties) = values("empties").filter(|number| *number != i128::from(row.empties)) {
-        return Err((Some("empties"), format!("it is {empties}, the board has {}", row.empties)));
+        return Err((
+            Some("empties"),
+            format!("it is {empties}, the board has {}", row.empties),
+        ));
     }
     row.check().map_err(|reason| (None, reason))?;
     Ok(Some(row))
@@ -114,7 +129,10 @@ fn missing(name: &'static str) -> BadValue {
 }
 
 /// A bitboard; signed numbers stand for their bits.
-fn bitboard(values: impl Fn(&'static str) -> Option<i128>, name: &'static str) -> Result<u64, BadValue> {
+fn bitboard(
+    values: impl Fn(&'static str) -> Option<i128>,
+    name: &'static str,
+) -> Result<u64, BadValue> {
     let number = values(name).ok_or_else(|| missing(name))?;
     let bits = u64::try_from(number).or_else(|_| i64::try_from(number).map(i64::cast_unsigned));
     bits.map_err(|_| (Some(name), format!("{number} is out of range")))
@@ -124,11 +142,15 @@ fn label<T: TryFrom<i128>>(
     values: impl Fn(&'static str) -> Option<i128>,
     name: &'static str,
 ) -> Result<Option<T>, BadValue> {
-    let in_range = |number| T::try_from(number).map_err(|_| (Some(name), format!("{number} is out of range")));
+    let in_range =
+        |number| T::try_from(number).map_err(|_| (Some(name), format!("{number} is out of range")));
     values(name).map(in_range).transpose()
 }
 
-fn flag(values: impl Fn(&'static str) -> Option<i128>, name: &'static str) -> Result<Option<bool>, BadValue> {
+fn flag(
+    values: impl Fn(&'static str) -> Option<i128>,
+    name: &'static str,
+) -> Result<Option<bool>, BadValue> {
     match values(name) {
         None => Ok(None),
         Some(number @ 0..=1) => Ok(Some(number == 1)),
@@ -137,7 +159,9 @@ fn flag(values: impl Fn(&'static str) -> Option<i128>, name: &'static str) -> Re
 }
 
 /// The games and the bad rows of a table, in order. A game stays one game without its bad rows, which come before it.
-pub fn games(rows: impl Iterator<Item = SourceRow>) -> impl Iterator<Item = Result<ImportedGame, String>> {
+pub fn games(
+    rows: impl Iterator<Item = SourceRow>,
+) -> impl Iterator<Item = Result<ImportedGame, String>> {
     let (mut rows, mut ids, mut last) = (rows.peekable(), HashSet::new(), None);
     let next_game = move || {
         let first = rows.next()?;
@@ -178,5 +202,7 @@ fn repeated(row: SourceRow, id: i128, is_neighbor: bool) -> String {
     } else {
         format!("game_id {id} occurs again after other games: sort the rows by game_id")
     };
-    row.position.err().unwrap_or_else(|| bad_record(row.record, Some("game_id"), &reason))
+    row.position
+        .err()
+        .unwrap_or_else(|| bad_record(row.record, Some("game_id"), &reason))
 }

@@ -41,7 +41,10 @@ pub fn edax_eval_bytes(evaluation: &Evaluation) -> Result<Vec<u8>, String> {
     for empties in (0..=EMPTIES_MAX).rev() {
         let weights = evaluation.phase_weights(empties);
         // A ply has one parity, so its weight is Edax's constant.
-        let constant = set.numbers().iter().map(|&(_, even)| even + usize::from(empties % 2));
+        let constant = set
+            .numbers()
+            .iter()
+            .map(|&(_, even)| even + usize::from(empties % 2));
         let features = packed.iter().copied().chain(constant);
         bytes.extend(features.flat_map(|feature| edax_weight(weights[feature]).to_le_bytes()));
     }
@@ -52,15 +55,23 @@ pub fn edax_eval_bytes(evaluation: &Evaluation) -> Result<Vec<u8>, String> {
 fn check_patterns(set: &PatternSet) -> Result<(), String> {
     let edax = parse_features(FEATURES).expect("the shipped features file is sound");
     let (own, expected) = (set.patterns(), edax.patterns());
-    let same = own.iter().zip(expected).take_while(|(own, expected)| own.kind == expected.kind).count();
+    let same = own
+        .iter()
+        .zip(expected)
+        .take_while(|(own, expected)| own.kind == expected.kind)
+        .count();
     let difference = match (own.get(same), expected.get(same)) {
         (None, None) => return Ok(()),
-        (Some(own), Some(expected)) => format!("its `{}` is not Edax's `{}`", own.name, expected.name),
+        (Some(own), Some(expected)) => {
+            format!("its `{}` is not Edax's `{}`", own.name, expected.name)
+        }
         (Some(own), None) => format!("Edax has no `{}`", own.name),
         (None, Some(expected)) => format!("it lacks Edax's `{}`", expected.name),
     };
     let name = set.name();
-    Err(format!("the model has the patterns `{name}`: {difference}\ntrain one on configs/features/edax.toml"))
+    Err(format!(
+        "the model has the patterns `{name}`: {difference}\ntrain one on configs/features/edax.toml"
+    ))
 }
 
 /// The features of squares in the order of the file: those that share a weight count once, at the first in Edax's numbering.
@@ -68,9 +79,13 @@ fn packed_features(set: &PatternSet) -> Vec<usize> {
     let mut packed = Vec::new();
     let mut known = vec![false; set.feature_count()];
     for (index, pattern) in set.patterns().iter().enumerate() {
-        let PatternKind::Squares(squares) = &pattern.kind else { continue };
+        let PatternKind::Squares(squares) = &pattern.kind else {
+            continue;
+        };
         for edax in 0..pattern.configuration_count() {
-            let feature = set.canonical()[set.offset(index) + own_configuration(edax, squares.len())] as usize;
+            let feature = set.canonical()
+                [set.offset(index) + own_configuration(edax, squares.len())]
+                as usize;
             if !mem::replace(&mut known[feature], true) {
                 packed.push(feature);
             }
@@ -110,7 +125,12 @@ mod tests {
         for &(phase, pattern, index, weight) in nonzero {
             let first = set.offset(pattern);
             let shared = set.canonical()[first + index];
-            for (feature, _) in set.canonical().iter().enumerate().filter(|&(_, &canonical)| canonical == shared) {
+            for (feature, _) in set
+                .canonical()
+                .iter()
+                .enumerate()
+                .filter(|&(_, &canonical)| canonical == shared)
+            {
                 weights[phase * set.feature_count() + feature] = weight;
             }
         }
@@ -119,7 +139,10 @@ mod tests {
 
     /// The words that are not zero: ply, place in the ply, value.
     fn words(bytes: &[u8]) -> Vec<(usize, usize, i16)> {
-        let words = bytes[28..].chunks_exact(2).map(|word| i16::from_le_bytes([word[0], word[1]])).enumerate();
+        let words = bytes[28..]
+            .chunks_exact(2)
+            .map(|word| i16::from_le_bytes([word[0], word[1]]))
+            .enumerate();
         words
             .filter(|&(_, value)| value != 0)
             .map(|(place, value)| (place / WEIGHTS_PER_PLY, place % WEIGHTS_PER_PLY, value))
@@ -142,10 +165,18 @@ mod tests {
         let packed = packed_features(&set);
         let of_pattern = |pattern: usize| {
             let features = set.offset(pattern)..set.offset(pattern + 1);
-            packed.iter().filter(|feature| features.contains(feature)).count()
+            packed
+                .iter()
+                .filter(|feature| features.contains(feature))
+                .count()
         };
         let counts: Vec<usize> = (0..12).map(of_pattern).collect();
-        assert_eq!(counts, [10_206, 29_889, 29_646, 29_646, 3321, 3321, 3321, 3321, 1134, 378, 135, 45]);
+        assert_eq!(
+            counts,
+            [
+                10_206, 29_889, 29_646, 29_646, 3321, 3321, 3321, 3321, 1134, 378, 135, 45
+            ]
+        );
         assert_eq!(packed.len(), 114_363);
     }
 
@@ -166,11 +197,24 @@ mod tests {
             ((LAST_PHASE, corner9, 0, -4), vec![(60, 10_205, -1)]),
             ((LAST_PHASE, diag4, ours, 1000), vec![(60, place, 128)]),
             ((LAST_PHASE, diag4, 2 * 3 + 1, 1000), vec![(60, place, 128)]),
-            ((0, diag4, ours, 1000), (0..60).map(|ply| (ply, place, 128)).collect()),
-            ((0, parity, 0, 1000), (0..60).step_by(2).map(|ply| (ply, 114_363, 128)).collect()),
-            ((0, parity, 1, 1000), (1..60).step_by(2).map(|ply| (ply, 114_363, 128)).collect()),
+            (
+                (0, diag4, ours, 1000),
+                (0..60).map(|ply| (ply, place, 128)).collect(),
+            ),
+            (
+                (0, parity, 0, 1000),
+                (0..60).step_by(2).map(|ply| (ply, 114_363, 128)).collect(),
+            ),
+            (
+                (0, parity, 1, 1000),
+                (1..60).step_by(2).map(|ply| (ply, 114_363, 128)).collect(),
+            ),
         ] {
-            assert_eq!(words(&written(edax_of(&[60, 0]), &[nonzero])), expected, "{nonzero:?}");
+            assert_eq!(
+                words(&written(edax_of(&[60, 0]), &[nonzero])),
+                expected,
+                "{nonzero:?}"
+            );
         }
     }
 
@@ -186,22 +230,32 @@ mod tests {
         let swapped: Vec<Pattern> = [&edax[1..2], &edax[..1], &edax[2..]].concat();
         for (patterns, difference) in [
             ([&edax[..], &mobility].concat(), "Edax has no `MOBILITY`"),
-            ([&edax[..12], &mobility].concat(), "its `MOBILITY` is not Edax's `PARITY`"),
+            (
+                [&edax[..12], &mobility].concat(),
+                "its `MOBILITY` is not Edax's `PARITY`",
+            ),
             (edax[..12].to_vec(), "it lacks Edax's `PARITY`"),
             (swapped, "its `CORNER10` is not Edax's `CORNER9`"),
         ] {
-            let expected =
-                format!("the model has the patterns `mine`: {difference}\ntrain one on configs/features/edax.toml");
+            let expected = format!(
+                "the model has the patterns `mine`: {difference}\ntrain one on configs/features/edax.toml"
+            );
             assert_eq!(refusal(patterns), expected);
         }
     }
 
     #[test]
     fn a_model_with_vectors_is_refused() {
-        let vectors = VectorShape { size: 8, ..VectorShape::none() };
+        let vectors = VectorShape {
+            size: 8,
+            ..VectorShape::none()
+        };
         let set = edax_of(&[60]).with_vectors(vectors).unwrap();
         let expected = "the model has vectors: Edax has weights alone\ntrain one on configs/features/edax.toml";
-        assert_eq!(edax_eval_bytes(&Evaluation::zero(Arc::new(set))).unwrap_err(), expected);
+        assert_eq!(
+            edax_eval_bytes(&Evaluation::zero(Arc::new(set))).unwrap_err(),
+            expected
+        );
     }
 
     #[test]

@@ -12,8 +12,9 @@ use std::sync::{Arc, LazyLock};
 
 const FEATURES: &str = include_str!("../../configs/features/es-cube.toml");
 
-static ES_CUBE: LazyLock<Arc<PatternSet>> =
-    LazyLock::new(|| Arc::new(parse_features(FEATURES).expect("the shipped features file is sound")));
+static ES_CUBE: LazyLock<Arc<PatternSet>> = LazyLock::new(|| {
+    Arc::new(parse_features(FEATURES).expect("the shipped features file is sound"))
+});
 
 /// A file of the size of `eval.dat`.
 pub const ES_CUBE_EVAL_FILE: FileKind = FileKind {
@@ -36,9 +37,15 @@ pub fn es_cube_eval_bytes(evaluation: &Evaluation) -> Result<Vec<u8>, String> {
     }
     if pattern_set_hash(evaluation.set()) != pattern_set_hash(&ES_CUBE) {
         let name = evaluation.set().name();
-        return Err(format!("the model has the patterns `{name}`: eval.dat holds es-cube in one phase"));
+        return Err(format!(
+            "the model has the patterns `{name}`: eval.dat holds es-cube in one phase"
+        ));
     }
-    Ok(evaluation.weights().iter().flat_map(|&weight| i32::from(weight).to_le_bytes()).collect())
+    Ok(evaluation
+        .weights()
+        .iter()
+        .flat_map(|&weight| i32::from(weight).to_le_bytes())
+        .collect())
 }
 
 /// Mirrors in a file.
@@ -72,15 +79,28 @@ pub fn import_es_cube_eval(path: &Path) -> Result<(Evaluation, MirrorCounts), Ar
         let reason = || format!("byte {}: weight {weight} is beyond ±32767", index * 4);
         weight_of(weight).ok_or_else(|| ArtifactError::damaged(path, reason()))
     };
-    let written = bytes.as_chunks().0.iter().enumerate().map(weight).collect::<Result<Vec<_>, _>>()?;
+    let written = bytes
+        .as_chunks()
+        .0
+        .iter()
+        .enumerate()
+        .map(weight)
+        .collect::<Result<Vec<_>, _>>()?;
     let mut weights = written.clone();
     spread(set, &mut weights, 1);
     let mirrors = MirrorCounts {
-        differing: weights.iter().zip(&written).filter(|(weight, written)| weight != written).count() as u64,
-        all: (0..).zip(set.canonical()).filter(|(feature, canonical)| feature != *canonical).count() as u64,
+        differing: weights
+            .iter()
+            .zip(&written)
+            .filter(|(weight, written)| weight != written)
+            .count() as u64,
+        all: (0..)
+            .zip(set.canonical())
+            .filter(|(feature, canonical)| feature != *canonical)
+            .count() as u64,
     };
-    let evaluation =
-        Evaluation::new(set.clone(), weights).map_err(|error| ArtifactError::unfit(path, error.to_string()))?;
+    let evaluation = Evaluation::new(set.clone(), weights)
+        .map_err(|error| ArtifactError::unfit(path, error.to_string()))?;
     Ok((evaluation, mirrors))
 }
 
@@ -94,28 +114,45 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("eval.dat");
         let set = ES_CUBE.clone();
-        let weights = set.canonical().iter().map(|&canonical| ((canonical % 65_535) as i32 - 32_767) as i16).collect();
+        let weights = set
+            .canonical()
+            .iter()
+            .map(|&canonical| ((canonical % 65_535) as i32 - 32_767) as i16)
+            .collect();
         let evaluation = Evaluation::new(set, weights).unwrap();
         publish_bytes(&path, &es_cube_eval_bytes(&evaluation).unwrap()).unwrap();
-        let mobile =
-            FEATURES.replace("es-cube", "mobile").replace("\"parity\"", "\"mobility\"\nside = \"own\"\ncap = 1");
+        let mobile = FEATURES
+            .replace("es-cube", "mobile")
+            .replace("\"parity\"", "\"mobility\"\nside = \"own\"\ncap = 1");
         let mobile = Evaluation::zero(Arc::new(parse_features(&mobile).unwrap()));
-        assert!(es_cube_eval_bytes(&mobile).unwrap_err().contains("`mobile`"), "as many weights as es-cube");
+        assert!(
+            es_cube_eval_bytes(&mobile)
+                .unwrap_err()
+                .contains("`mobile`"),
+            "as many weights as es-cube"
+        );
         let paired = parse_features(&FEATURES.replace("[60]", "[60]\nvectors = 8")).unwrap();
         let refusal = es_cube_eval_bytes(&Evaluation::zero(Arc::new(paired))).unwrap_err();
-        let expected =
-            "the model has vectors: eval.dat holds weights alone\ntrain one on configs/features/es-cube.toml";
+        let expected = "the model has vectors: eval.dat holds weights alone\ntrain one on configs/features/es-cube.toml";
         assert_eq!(refusal, expected);
         assert!((ES_CUBE_EVAL_FILE.matches)(&path).unwrap());
         let (imported, mirrors) = import_es_cube_eval(&path).unwrap();
-        assert_eq!((imported.weights(), mirrors.differing), (evaluation.weights(), 0));
+        assert_eq!(
+            (imported.weights(), mirrors.differing),
+            (evaluation.weights(), 0)
+        );
         let mut bytes = std::fs::read(&path).unwrap();
         publish_bytes(&path, &bytes[1..]).unwrap();
         assert!(import_es_cube_eval(&path).is_err());
         assert!(!(ES_CUBE_EVAL_FILE.matches)(&path).unwrap());
         bytes[2] = 1;
         publish_bytes(&path, &bytes).unwrap();
-        assert!(import_es_cube_eval(&path).unwrap_err().to_string().contains("beyond"));
+        assert!(
+            import_es_cube_eval(&path)
+                .unwrap_err()
+                .to_string()
+                .contains("beyond")
+        );
     }
 
     #[test]
@@ -129,14 +166,25 @@ mod tests {
         let mut words = vec![0_i32; set.feature_count()];
         (words[smaller], words[larger]) = (120, 117);
         let write = |words: &[i32]| {
-            publish_bytes(&path, &words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>()).unwrap();
+            publish_bytes(
+                &path,
+                &words
+                    .iter()
+                    .flat_map(|word| word.to_le_bytes())
+                    .collect::<Vec<_>>(),
+            )
+            .unwrap();
             import_es_cube_eval(&path).unwrap()
         };
         let (imported, mirrors) = write(&words);
         assert_eq!(mirrors.differing, 1);
         assert_eq!(
             mirrors.all,
-            set.canonical().iter().zip(0..).filter(|(canonical, feature)| *canonical < feature).count() as u64
+            set.canonical()
+                .iter()
+                .zip(0..)
+                .filter(|(canonical, feature)| *canonical < feature)
+                .count() as u64
         );
         let weights = imported.weights();
         assert_eq!((weights[smaller], weights[larger]), (120, 120));

@@ -26,21 +26,36 @@ pub fn parse_game(line: &str) -> Result<Option<Game>, NotationError> {
 pub fn parse_scored_game(line: &str) -> Result<Option<ScoredGame>, NotationError> {
     let text = line.trim_start();
     let uncommented = text.split('#').next().unwrap_or_default();
-    let unscored = |game| Some(ScoredGame { game, scores: Vec::new() });
+    let unscored = |game| {
+        Some(ScoredGame {
+            game,
+            scores: Vec::new(),
+        })
+    };
     let game = if text.starts_with('(') {
         parse_ggf(text).map(unscored)
     } else if is_transcript(uncommented) {
         Game::from_transcript(uncommented).map(unscored)
     } else {
-        let scored = |ObfLine { colored, scores }| ScoredGame { game: Game::new(colored), scores };
+        let scored = |ObfLine { colored, scores }| ScoredGame {
+            game: Game::new(colored),
+            scores,
+        };
         parse_obf(uncommented).map(|line| line.map(scored))
     };
-    game.map_err(|error| NotationError { byte: line.len() - text.len() + error.byte, ..error })
+    game.map_err(|error| NotationError {
+        byte: line.len() - text.len() + error.byte,
+        ..error
+    })
 }
 
 /// A game as [`parse_game`] reads it: a transcript if it begins as games do, else GGF, which holds the position.
 pub fn game_text(game: &Game) -> String {
-    if game.start() == ColoredPosition::START { game.transcript() } else { write_ggf(game) }
+    if game.start() == ColoredPosition::START {
+        game.transcript()
+    } else {
+        write_ggf(game)
+    }
 }
 
 #[cfg(test)]
@@ -73,7 +88,11 @@ mod tests {
     #[test]
     fn the_forms_may_be_mixed_with_blanks_and_comments() {
         let expected = read("f5d6");
-        for text in [" F5 d6 # a game\n", "1. f5 2. d6", "(;GM[Othello]B[F5/1.2/3]W[d6];)"] {
+        for text in [
+            " F5 d6 # a game\n",
+            "1. f5 2. d6",
+            "(;GM[Othello]B[F5/1.2/3]W[d6];)",
+        ] {
             assert_eq!(read(text), expected, "{text}");
         }
         assert_eq!(read(&format!("{BOARD} X; e3:+2; # one move")).plies(), []);
@@ -91,7 +110,10 @@ mod tests {
             (" (;B[f5]B[f4];)", 10, "move 2: it is the other side's turn"),
         ] {
             let error = parse_game(text).unwrap_err();
-            assert!(error.byte == byte && error.reason.contains(words), "{text}: {error}");
+            assert!(
+                error.byte == byte && error.reason.contains(words),
+                "{text}: {error}"
+            );
         }
     }
 }

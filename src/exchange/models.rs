@@ -4,7 +4,9 @@ use super::es_cube_eval::{MirrorCounts, import_es_cube_eval};
 use super::mpc_dat::import_mpc_dat;
 use crate::artifact::model::document::VersionOrigin;
 use crate::artifact::publish::read_bounded;
-use crate::artifact::{ArtifactError, ContentHash, LoadedModel, Model, ModelKind, ModelName, Registry};
+use crate::artifact::{
+    ArtifactError, ContentHash, LoadedModel, Model, ModelKind, ModelName, Registry,
+};
 use serde_json::Value;
 use std::path::Path;
 
@@ -58,27 +60,52 @@ pub fn import_model(
             let mpc = import_mpc_dat(input, t)?;
             let mpc_samples = vec![0; mpc.entries().len()];
             let mpc_weights = Some(base.weights);
-            (Model { mpc, mpc_samples, mpc_weights, ..(*base.model).clone() }, Some(base), None)
+            (
+                Model {
+                    mpc,
+                    mpc_samples,
+                    mpc_weights,
+                    ..(*base.model).clone()
+                },
+                Some(base),
+                None,
+            )
         }
     };
     let content = model.content_hash();
-    let step = ContentHash::of(&[&read_bounded(input, SIZE_MAX)?[..], content.to_string().as_bytes()].concat());
+    let step = ContentHash::of(
+        &[
+            &read_bounded(input, SIZE_MAX)?[..],
+            content.to_string().as_bytes(),
+        ]
+        .concat(),
+    );
     let id = match registry.made_by(step)? {
         Some(made) => made.id,
         None => {
             let document = base.and_then(|base| base.document.as_ref());
             let origin = VersionOrigin {
-                kind: if base.is_some() { ModelKind::Model } else { ModelKind::Draft },
+                kind: if base.is_some() {
+                    ModelKind::Model
+                } else {
+                    ModelKind::Draft
+                },
                 stage: "import".into(),
                 step,
                 algorithm: ALGORITHM,
                 parent: base.map(|base| base.as_reference()),
-                datasets: document.map(|document| document.origin.datasets.clone()).unwrap_or_default(),
+                datasets: document
+                    .map(|document| document.origin.datasets.clone())
+                    .unwrap_or_default(),
                 config: Value::Null,
                 metrics: Value::Null,
             };
             ModelName::Version(registry.publish(&model, &origin)?)
         }
     };
-    Ok(ImportedModel { id, content, mirrors })
+    Ok(ImportedModel {
+        id,
+        content,
+        mirrors,
+    })
 }

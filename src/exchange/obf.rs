@@ -14,8 +14,12 @@ pub const OBF_FILE: FileKind = FileKind {
     name: "an OBF file of positions",
     matches: |path| {
         let bytes = first_bytes(path, LINE_SIZE_MAX)?;
-        let line = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
-        Ok(std::str::from_utf8(line).is_ok_and(|line| parse_obf(line).is_ok_and(|position| position.is_some())))
+        let line = bytes
+            .split(|&byte| byte == b'\n')
+            .next()
+            .unwrap_or_default();
+        Ok(std::str::from_utf8(line)
+            .is_ok_and(|line| parse_obf(line).is_ok_and(|position| position.is_some())))
     },
 };
 
@@ -26,7 +30,8 @@ pub const OBF_FILE: FileKind = FileKind {
 ///
 /// A system error, or a row that is not a position.
 pub fn write_obf_row(writer: &mut (impl Write + ?Sized), row: &PositionRow) -> io::Result<()> {
-    let colored = ColoredPosition::from_boards(Black(row.black), White(row.white), row.black_to_move);
+    let colored =
+        ColoredPosition::from_boards(Black(row.black), White(row.white), row.black_to_move);
     let colored = colored.ok_or_else(|| io::Error::other("black and white share a square"))?;
     write!(writer, "{} {};", colored.board_text(), colored.side_text())?;
     if let Some(score) = row.score {

@@ -31,28 +31,61 @@ pub fn read_parquet(path: &Path, bytes: Vec<u8>, label: bool) -> Result<Records,
     for (key, ours) in format_footer(DatasetFormat::CURRENT) {
         // Other programs' files say nothing of it.
         if let Some(theirs) = footer.get(&key).filter(|theirs| **theirs != ours) {
-            let reason = format!("its footer says {key} = {}, and this renma reads {ours}", visible(theirs));
+            let reason = format!(
+                "its footer says {key} = {}, and this renma reads {ours}",
+                visible(theirs)
+            );
             return Err(ArtifactError::unfit(path, reason));
         }
     }
-    let names: Vec<String> = builder.schema().fields().iter().map(|field| field.name().clone()).collect();
-    let again = names.iter().enumerate().find(|(index, name)| is_column(name) && names[..*index].contains(name));
+    let names: Vec<String> = builder
+        .schema()
+        .fields()
+        .iter()
+        .map(|field| field.name().clone())
+        .collect();
+    let again = names
+        .iter()
+        .enumerate()
+        .find(|(index, name)| is_column(name) && names[..*index].contains(name));
     if let Some((_, name)) = again {
-        return Err(ArtifactError::unfit(path, format!("two of its columns are `{name}`")));
+        return Err(ArtifactError::unfit(
+            path,
+            format!("two of its columns are `{name}`"),
+        ));
     }
     let has = |name: &str| names.iter().any(|other| other == name);
     check_columns(has, label).map_err(|reason| ArtifactError::unfit(path, reason))?;
-    for field in builder.schema().fields().iter().filter(|field| is_column(field.name())) {
+    for field in builder
+        .schema()
+        .fields()
+        .iter()
+        .filter(|field| is_column(field.name()))
+    {
         if !field.data_type().is_integer() && *field.data_type() != DataType::Boolean {
-            let reason =
-                format!("column `{}` is {}, integers expected", field.name(), visible(&field.data_type().to_string()));
+            let reason = format!(
+                "column `{}` is {}, integers expected",
+                field.name(),
+                visible(&field.data_type().to_string())
+            );
             return Err(ArtifactError::unfit(path, reason));
         }
     }
-    let unused = names.iter().filter(|name| !is_column(name)).map(|name| visible(name));
+    let unused = names
+        .iter()
+        .filter(|name| !is_column(name))
+        .map(|name| visible(name));
     let unused: Vec<String> = unused.collect();
-    let notes = if unused.is_empty() { Vec::new() } else { vec![format!("columns not used: {}", unused.join(", "))] };
-    let rows = builder.metadata().row_groups().iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(u64::MAX));
+    let notes = if unused.is_empty() {
+        Vec::new()
+    } else {
+        vec![format!("columns not used: {}", unused.join(", "))]
+    };
+    let rows = builder
+        .metadata()
+        .row_groups()
+        .iter()
+        .map(|group| u64::try_from(group.num_rows()).unwrap_or(u64::MAX));
     let total = rows.fold(0, u64::saturating_add);
     if size * ROWS_PER_BYTE_MAX < total {
         let reason = format!(
@@ -61,15 +94,26 @@ pub fn read_parquet(path: &Path, bytes: Vec<u8>, label: bool) -> Result<Records,
         );
         return Err(ArtifactError::unfit(path, reason));
     }
-    let roots = names.iter().enumerate().filter(|(_, name)| is_column(name)).map(|(index, _)| index);
+    let roots = names
+        .iter()
+        .enumerate()
+        .filter(|(_, name)| is_column(name))
+        .map(|(index, _)| index);
     let mask = ProjectionMask::roots(builder.parquet_schema(), roots);
-    let reader = guarded(path, size, || builder.with_projection(mask).with_batch_size(BATCH_ROWS).build())?;
+    let reader = guarded(path, size, || {
+        builder
+            .with_projection(mask)
+            .with_batch_size(BATCH_ROWS)
+            .build()
+    })?;
     let (path, mut reader, mut count) = (path.to_owned(), Some(reader), 0);
     // `None` at the end of the file, or after what cannot be decoded.
     let next = move || {
         let first = count + 1;
         let mut decoder = reader.take()?;
-        let decoded = guarded(&path, size, move || decoder.next().transpose().map(|batch| (batch, decoder)));
+        let decoded = guarded(&path, size, move || {
+            decoder.next().transpose().map(|batch| (batch, decoder))
+        });
         let reason = match decoded {
             Ok((None, _)) if count == total => return None,
             Ok((None, _)) => format!("there are fewer rows than the {total} that its footer says"),
@@ -79,20 +123,29 @@ pub fn read_parquet(path: &Path, bytes: Vec<u8>, label: bool) -> Result<Records,
                 return Some(batch_rows(&batch, first));
             }
             Ok(_) => format!("there are more rows than the {total} that its footer says"),
-            Err(ArtifactError::Damaged { reason, .. }) => format!("the rest cannot be decoded: {reason}"),
+            Err(ArtifactError::Damaged { reason, .. }) => {
+                format!("the rest cannot be decoded: {reason}")
+            }
             Err(error) => error.to_string(),
         };
         Some(vec![SourceRow::bad(first, &reason)])
     };
-    Ok(Records { total, notes, iter: Box::new(games(std::iter::from_fn(next).flatten())) })
+    Ok(Records {
+        total,
+        notes,
+        iter: Box::new(games(std::iter::from_fn(next).flatten())),
+    })
 }
 
 /// The rows of a batch, numbered from `first`.
 fn batch_rows(batch: &RecordBatch, first: u64) -> Vec<SourceRow> {
     let schema = batch.schema();
     let names = schema.fields().iter().map(|field| field.name().as_str());
-    let columns: BTreeMap<&str, Vec<_>> = names.zip(batch.columns().iter().map(|column| numbers(column))).collect();
+    let columns: BTreeMap<&str, Vec<_>> = names
+        .zip(batch.columns().iter().map(|column| numbers(column)))
+        .collect();
     let number = |row: usize, name: &str| columns.get(name).and_then(|numbers| numbers[row]);
     let rows = (first..).zip(0..batch.num_rows());
-    rows.map(|(record, row)| SourceRow::new(record, |name| number(row, name))).collect()
+    rows.map(|(record, row)| SourceRow::new(record, |name| number(row, name)))
+        .collect()
 }

@@ -20,14 +20,18 @@ pub fn read_positions(name: &Path, bytes: &[u8]) -> Result<Vec<ScoredGame>, Arti
         let bad = |byte: usize, reason: String| {
             ArtifactError::damaged(name, format!("line {}, byte {byte}: {reason}", number + 1))
         };
-        let line = std::str::from_utf8(line).map_err(|error| bad(error.valid_up_to(), "not text".to_owned()))?;
+        let line = std::str::from_utf8(line)
+            .map_err(|error| bad(error.valid_up_to(), "not text".to_owned()))?;
         games.extend(parse_scored_game(line).map_err(|error| bad(error.byte, error.reason))?);
     }
     if games.is_empty() {
         return Err(ArtifactError::unfit(name, "it holds no position"));
     }
     // Moves lead to a position of the side that moves next; a board is evaluated as it is.
-    let games_of_moves = games.iter_mut().map(|scored| &mut scored.game).filter(|game| !game.plies().is_empty());
+    let games_of_moves = games
+        .iter_mut()
+        .map(|scored| &mut scored.game)
+        .filter(|game| !game.plies().is_empty());
     games_of_moves.for_each(Game::pass_if_forced);
     Ok(games)
 }
@@ -41,18 +45,41 @@ mod tests {
     #[test]
     fn a_line_is_a_position_or_the_moves_that_lead_to_it() {
         let board = START;
-        let text = format!("% two forms\n{board} X; d3:0;\n\n f5D6 c3 # a game\nbW{} O;\nf5\r\n", &board[2..]);
+        let text = format!(
+            "% two forms\n{board} X; d3:0;\n\n f5D6 c3 # a game\nbW{} O;\nf5\r\n",
+            &board[2..]
+        );
         let positions = read_positions(Path::new("a"), text.as_bytes()).unwrap();
-        assert_eq!(positions.iter().map(|scored| scored.scores.len()).collect::<Vec<_>>(), [1, 0, 0, 0]);
+        assert_eq!(
+            positions
+                .iter()
+                .map(|scored| scored.scores.len())
+                .collect::<Vec<_>>(),
+            [1, 0, 0, 0]
+        );
         let games: Vec<Game> = positions.into_iter().map(|scored| scored.game).collect();
-        let boards: Vec<_> = games.iter().map(|game| (game.latest().board_text(), game.latest().side_text())).collect();
+        let boards: Vec<_> = games
+            .iter()
+            .map(|game| (game.latest().board_text(), game.latest().side_text()))
+            .collect();
         let moves = |text: &str| {
             let game = Game::from_transcript(text).unwrap();
             (game.latest().board_text(), game.latest().side_text())
         };
         let colors = format!("XO{}", &board[2..]);
-        assert_eq!(games.iter().map(Game::transcript).collect::<Vec<_>>(), ["", "f5d6c3", "", "f5"]);
-        assert_eq!(boards, [(board.to_owned(), "X"), moves("f5 d6 c3"), (colors, "O"), moves("f5")]);
+        assert_eq!(
+            games.iter().map(Game::transcript).collect::<Vec<_>>(),
+            ["", "f5d6c3", "", "f5"]
+        );
+        assert_eq!(
+            boards,
+            [
+                (board.to_owned(), "X"),
+                moves("f5 d6 c3"),
+                (colors, "O"),
+                moves("f5")
+            ]
+        );
     }
 
     #[test]
@@ -66,8 +93,13 @@ mod tests {
             ("\u{e9}", "byte 2: the board has 2 characters"),
         ] {
             let text = format!("f5\n{line}\n");
-            let error = read_positions(Path::new("a"), text.as_bytes()).unwrap_err().to_string();
-            assert!(error.contains(&format!("a: line 2, {words}")), "{line}: {error}");
+            let error = read_positions(Path::new("a"), text.as_bytes())
+                .unwrap_err()
+                .to_string();
+            assert!(
+                error.contains(&format!("a: line 2, {words}")),
+                "{line}: {error}"
+            );
         }
     }
 }

@@ -24,14 +24,22 @@ pub struct Records {
 /// Moves that lead to another result.
 pub fn imported(game: &Game, mut result: Option<i8>) -> Result<ImportedGame, String> {
     let mut rows: Vec<PositionRow> = Vec::with_capacity(game.plies().len() + 1);
-    rows.extend(game.turns().map(|Turn { ply, colored, square }| PositionRow {
-        played_move: Some(square.number()),
-        ..PositionRow::unlabeled(colored, ply)
-    }));
+    rows.extend(game.turns().map(
+        |Turn {
+             ply,
+             colored,
+             square,
+         }| PositionRow {
+            played_move: Some(square.number()),
+            ..PositionRow::unlabeled(colored, ply)
+        },
+    ));
     if game.is_over() {
         let black_discs = game.black_discs().0 as i8;
         if let Some(result) = result.filter(|result| *result != black_discs) {
-            return Err(format!("it says {result:+} discs for black, its moves lead to {black_discs:+}"));
+            return Err(format!(
+                "it says {result:+} discs for black, its moves lead to {black_discs:+}"
+            ));
         }
         result = Some(black_discs);
     } else {
@@ -40,7 +48,11 @@ pub fn imported(game: &Game, mut result: Option<i8>) -> Result<ImportedGame, Str
     for row in &mut rows {
         row.result = result.map(|result| if row.black_to_move { result } else { -result });
     }
-    Ok(ImportedGame { moves: Some(game.transcript()), result, rows })
+    Ok(ImportedGame {
+        moves: Some(game.transcript()),
+        result,
+        rows,
+    })
 }
 
 /// The records of a text file, one per line.
@@ -54,15 +66,26 @@ pub(super) fn lines(
     let total = bytes.iter().filter(|&&byte| byte == b'\n').count() as u64;
     let game = move |(number, line): (u64, Vec<u8>)| {
         let text = String::from_utf8(line);
-        let text = text.map_err(|error| (error.utf8_error().valid_up_to(), "it is not text".to_owned()));
+        let text = text.map_err(|error| {
+            (
+                error.utf8_error().valid_up_to(),
+                "it is not text".to_owned(),
+            )
+        });
         let bad = |(byte, reason): (usize, String)| format!("line {number}, byte {byte}: {reason}");
         text.and_then(|text| read(&text)).map_err(bad).transpose()
     };
     let lines = Cursor::new(bytes).split(b'\n').map_while(Result::ok);
-    Records { total, notes: Vec::new(), iter: Box::new((1..).zip(lines).filter_map(game)) }
+    Records {
+        total,
+        notes: Vec::new(),
+        iter: Box::new((1..).zip(lines).filter_map(game)),
+    }
 }
 
 /// A line without its comment and the blanks before the comment.
 pub(super) fn without_comment(line: &str) -> &str {
-    line.split_once('#').map_or(line, |(text, _)| text).trim_end()
+    line.split_once('#')
+        .map_or(line, |(text, _)| text)
+        .trim_end()
 }

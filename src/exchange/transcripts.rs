@@ -15,7 +15,9 @@ fn read_line(line: &str) -> Result<Option<ImportedGame>, (usize, String)> {
         return Ok(None);
     }
     let game = Game::from_transcript(text).map_err(|error| (error.byte, error.reason))?;
-    imported(&game, None).map(Some).map_err(|reason| (0, reason))
+    imported(&game, None)
+        .map(Some)
+        .map_err(|reason| (0, reason))
 }
 
 #[cfg(test)]
@@ -24,7 +26,9 @@ mod tests {
 
     #[test]
     fn a_line_is_a_game_a_comment_or_a_mistake_at_a_byte() {
-        let game = read_line("e6f4e3f6 g5d6e7f5c5  # the shortest").unwrap().unwrap();
+        let game = read_line("e6f4e3f6 g5d6e7f5c5  # the shortest")
+            .unwrap()
+            .unwrap();
         assert_eq!((game.result, game.rows.len()), (Some(64), 9));
         let unfinished = read_line("f5d6").unwrap().unwrap();
         assert_eq!((unfinished.result, unfinished.rows.len()), (None, 3));

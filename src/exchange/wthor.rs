@@ -28,9 +28,11 @@ const MOVES: usize = 8;
 pub fn read_wthor(path: &Path, bytes: Vec<u8>) -> Result<Records, ArtifactError> {
     let damaged = |reason: String| ArtifactError::damaged(path, reason);
     let header = bytes.first_chunk::<HEADER_SIZE>();
-    let header = header.ok_or_else(|| damaged(format!("byte {}: the header ends early", bytes.len())))?;
+    let header =
+        header.ok_or_else(|| damaged(format!("byte {}: the header ends early", bytes.len())))?;
     let count = i32::from_le_bytes([header[4], header[5], header[6], header[7]]);
-    let count = usize::try_from(count).map_err(|_| damaged(format!("byte 4: it claims {count} games")))?;
+    let count =
+        usize::try_from(count).map_err(|_| damaged(format!("byte 4: it claims {count} games")))?;
     if !matches!(header[12], 0 | 8) {
         let reason = format!("byte 12: its board size is {}, 0 or 8 expected", header[12]);
         return Err(ArtifactError::unfit(path, reason));
@@ -40,10 +42,13 @@ pub fn read_wthor(path: &Path, bytes: Vec<u8>) -> Result<Records, ArtifactError>
         let begin = HEADER_SIZE + index * RECORD_SIZE;
         let rest = bytes.get(begin..).unwrap_or_default();
         index += 1;
-        let bad = |byte: usize, reason: String| format!("record {index}, byte {}: {reason}", begin + byte);
+        let bad = |byte: usize, reason: String| {
+            format!("record {index}, byte {}: {reason}", begin + byte)
+        };
         if count < index {
             let extra = index == count + 1 && !rest.is_empty();
-            return extra.then(|| Err(bad(0, format!("{} bytes follow the last game", rest.len()))));
+            return extra
+                .then(|| Err(bad(0, format!("{} bytes follow the last game", rest.len()))));
         }
         let Some(record) = rest.first_chunk::<RECORD_SIZE>() else {
             // All games that the header claims and the file lacks are one bad record.
@@ -54,7 +59,11 @@ pub fn read_wthor(path: &Path, bytes: Vec<u8>) -> Result<Records, ArtifactError>
         };
         Some(read_game(record).map_err(|(byte, reason)| bad(byte, reason)))
     };
-    Ok(Records { total: count as u64, notes: Vec::new(), iter: Box::new(std::iter::from_fn(next)) })
+    Ok(Records {
+        total: count as u64,
+        notes: Vec::new(),
+        iter: Box::new(std::iter::from_fn(next)),
+    })
 }
 
 /// One game, or the byte within the record and what is wrong.
@@ -64,9 +73,15 @@ fn read_game(record: &[u8; RECORD_SIZE]) -> Result<ImportedGame, (usize, String)
         return Err((SCORE, format!("black has {black} discs")));
     }
     let numbers = &record[MOVES..];
-    let count = numbers.iter().position(|&number| number == 0).unwrap_or(numbers.len());
+    let count = numbers
+        .iter()
+        .position(|&number| number == 0)
+        .unwrap_or(numbers.len());
     if let Some(place) = numbers[count..].iter().position(|&number| number != 0) {
-        return Err((MOVES + count + place, "a move follows the end of the game".into()));
+        return Err((
+            MOVES + count + place,
+            "a move follows the end of the game".into(),
+        ));
     }
     if count == 0 {
         return Err((MOVES, "it has no moves".into()));
@@ -75,9 +90,15 @@ fn read_game(record: &[u8; RECORD_SIZE]) -> Result<ImportedGame, (usize, String)
     for (place, &number) in numbers[..count].iter().enumerate() {
         let (row, column) = ((number / 10).wrapping_sub(1), (number % 10).wrapping_sub(1));
         let square = Square::at(column, row);
-        moves.push(square.ok_or_else(|| (MOVES + place, format!("{number} is not a square: 11 to 88 expected")))?);
+        moves.push(square.ok_or_else(|| {
+            (
+                MOVES + place,
+                format!("{number} is not a square: 11 to 88 expected"),
+            )
+        })?);
     }
     let result = (2 * i16::from(black) - 64) as i8;
-    let game = Game::from_moves(moves).map_err(|error| (MOVES + error.number - 1, error.to_string()))?;
+    let game =
+        Game::from_moves(moves).map_err(|error| (MOVES + error.number - 1, error.to_string()))?;
     imported(&game, Some(result)).map_err(|reason| (SCORE, reason))
 }

@@ -78,7 +78,12 @@ pub struct CallEnd {
 
 impl<'a> Journal<'a> {
     pub fn new(task: &RunTask<'a>, context: Context<'a>) -> Self {
-        Self { task: *task, context, began: context.host.unix_seconds(), is_at_work: AtomicBool::new(false) }
+        Self {
+            task: *task,
+            context,
+            began: context.host.unix_seconds(),
+            is_at_work: AtomicBool::new(false),
+        }
     }
 
     /// Does the work of the run, and meanwhile says every few seconds how far it is.
@@ -111,10 +116,14 @@ impl<'a> Journal<'a> {
     /// The run has ended with an exit code.
     pub fn end(&self, code: u8) {
         let is_at_work = self.is_at_work.load(Ordering::Relaxed);
-        let is_verdict = matches!(code, exit_code::DONE | exit_code::REJECTED | exit_code::INCONCLUSIVE);
+        let is_verdict = matches!(
+            code,
+            exit_code::DONE | exit_code::REJECTED | exit_code::INCONCLUSIVE
+        );
         // A record that cannot be read is written again.
         let recorded = LastCall::read(self.task.registry.folder()).ok().flatten();
-        let is_recorded = recorded.is_some_and(|call| call.code == Some(code) && self.is_champion(&call));
+        let is_recorded =
+            recorded.is_some_and(|call| call.code == Some(code) && self.is_champion(&call));
         if is_at_work || !is_verdict || !is_recorded {
             if let Err(error) = self.record(Some(code)) {
                 self.record_briefly(code, &error);
@@ -128,14 +137,19 @@ impl<'a> Journal<'a> {
     /// Whether a record names the champion, who may have been promoted by hand since.
     fn is_champion(&self, call: &LastCall) -> bool {
         let champions = ChampionFile::read(self.task.registry.folder());
-        let champion = champions.ok().and_then(|file| file.champion().map(|promotion| promotion.id.to_string()));
+        let champion = champions
+            .ok()
+            .and_then(|file| file.champion().map(|promotion| promotion.id.to_string()));
         call.champion == champion
     }
 
     /// Where the record does not fit, the one of before makes room for a short one: better none than one that is not true.
     fn record_briefly(&self, code: u8, error: &ArtifactError) {
         let path = self.task.registry.folder().join(RUN_RECORD_NAME);
-        let status = RunStatus { run: self.task.config.name.clone(), ..RunStatus::default() };
+        let status = RunStatus {
+            run: self.task.config.name.clone(),
+            ..RunStatus::default()
+        };
         let text = self.text(Some(code), &status, Vec::new());
         let written = remove_file(&path).and_then(|()| publish_bytes(&path, text.as_bytes()));
         let outcome = match written {
@@ -149,7 +163,9 @@ impl<'a> Journal<'a> {
     fn withdraw_report(&self, error: &StageError) {
         if remove_live_report(self.task.registry.folder()).unwrap_or(true) {
             let again = self.task.invocation.config_options();
-            self.context.host.say(&format!("run: no report: {error}\nrenma report {again} writes it"));
+            self.context.host.say(&format!(
+                "run: no report: {error}\nrenma report {again} writes it"
+            ));
         }
     }
 
@@ -160,7 +176,11 @@ impl<'a> Journal<'a> {
         work: impl FnOnce() -> Result<T, StageError>,
         end: impl FnOnce(&T) -> CallEnd,
     ) -> Result<T, StageError> {
-        let Call { stage, shards, generation } = call;
+        let Call {
+            stage,
+            shards,
+            generation,
+        } = call;
         let host = self.context.host;
         let (began, since, cpu_since) = (host.unix_seconds(), host.seconds(), host.cpu_seconds());
         let result = unless_it_panics(stage, work);
@@ -169,12 +189,18 @@ impl<'a> Journal<'a> {
             Ok(end) if end.is_skipped => (CallOutcome::Skipped, end.code),
             Ok(end) => (CallOutcome::Done, end.code),
             Err(error) => match error.exit_code() {
-                code @ (exit_code::BUDGET_SPENT | exit_code::INTERRUPTED) => (CallOutcome::Stopped, code),
+                code @ (exit_code::BUDGET_SPENT | exit_code::INTERRUPTED) => {
+                    (CallOutcome::Stopped, code)
+                }
                 code => (CallOutcome::Failed, code),
             },
         };
         // Where nobody says what shards took, no thread counts.
-        let usual = if shards { (0.0, 0) } else { (host.cpu_seconds() - cpu_since, self.context.threads) };
+        let usual = if shards {
+            (0.0, 0)
+        } else {
+            (host.cpu_seconds() - cpu_since, self.context.threads)
+        };
         let (cpu_seconds, threads) = end.as_ref().ok().and_then(|end| end.work).unwrap_or(usual);
         let record = CallRecord {
             stage: stage.to_owned(),
@@ -196,18 +222,30 @@ impl<'a> Journal<'a> {
     }
 
     fn record(&self, code: Option<u8>) -> Result<(), ArtifactError> {
-        let RunTask { config, registry, datasets, .. } = self.task;
+        let RunTask {
+            config,
+            registry,
+            datasets,
+            ..
+        } = self.task;
         // A damaged run has no summary, but the record of the call is needed all the more.
-        let status = RunStatus::read(config, registry, datasets)
-            .unwrap_or_else(|_| RunStatus { run: config.name.clone(), ..RunStatus::default() });
+        let status = RunStatus::read(config, registry, datasets).unwrap_or_else(|_| RunStatus {
+            run: config.name.clone(),
+            ..RunStatus::default()
+        });
         let mut calls = read_calls(registry.folder())?;
         calls.retain(|call| self.began <= call.began);
-        publish_bytes(&registry.folder().join(RUN_RECORD_NAME), self.text(code, &status, calls).as_bytes())
+        publish_bytes(
+            &registry.folder().join(RUN_RECORD_NAME),
+            self.text(code, &status, calls).as_bytes(),
+        )
     }
 
     /// The text of a record.
     fn text(&self, code: Option<u8>, status: &RunStatus, stages: Vec<CallRecord>) -> String {
-        let RunTask { budget, invocation, .. } = self.task;
+        let RunTask {
+            budget, invocation, ..
+        } = self.task;
         let now = self.context.host.unix_seconds();
         let seconds = now.saturating_sub(self.began);
         let record = RunRecord {
@@ -251,10 +289,19 @@ impl<'a> Journal<'a> {
 }
 
 /// The result of some work, or what it said when it panicked.
-fn unless_it_panics<T>(stage: &'static str, work: impl FnOnce() -> Result<T, StageError>) -> Result<T, StageError> {
+fn unless_it_panics<T>(
+    stage: &'static str,
+    work: impl FnOnce() -> Result<T, StageError>,
+) -> Result<T, StageError> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-        Err(StageError::Panic { stage, message: text.unwrap_or("without a message").to_owned() })
+        let text = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| panic.downcast_ref::<&str>().copied());
+        Err(StageError::Panic {
+            stage,
+            message: text.unwrap_or("without a message").to_owned(),
+        })
     })
 }
 
@@ -271,7 +318,11 @@ mod tests {
     #[test]
     fn a_stage_that_panics_is_recorded_with_code_1() {
         let folder = tempfile::tempdir().unwrap();
-        let (config, models, datasets) = (default_config(), folder.path().join("m"), folder.path().join("d"));
+        let (config, models, datasets) = (
+            default_config(),
+            folder.path().join("m"),
+            folder.path().join("d"),
+        );
         let registry = Registry::new(&models);
         let invocation = Invocation {
             config: "configs/default.toml".into(),
@@ -293,15 +344,35 @@ mod tests {
         let journal = Journal::new(&task, context(&flag));
         let panics = || -> Result<(), StageError> {
             journal.begin()?;
-            let call = Call { stage: "train", shards: false, generation: Some(3) };
-            journal.call(call, || panic!("no {} there", "weight"), |()| CallEnd::default())
+            let call = Call {
+                stage: "train",
+                shards: false,
+                generation: Some(3),
+            };
+            journal.call(
+                call,
+                || panic!("no {} there", "weight"),
+                |()| CallEnd::default(),
+            )
         };
         let error = journal.keep(panics).unwrap_err();
-        assert!(error.to_string().contains("train stopped at an error in renma: no weight there"), "{error}");
+        assert!(
+            error
+                .to_string()
+                .contains("train stopped at an error in renma: no weight there"),
+            "{error}"
+        );
         journal.end(error.exit_code());
         let calls = read_calls(&models).unwrap();
-        assert_eq!((calls.len(), calls[0].code, calls[0].outcome), (1, 1, CallOutcome::Failed));
-        let record: Value = serde_json::from_slice(&std::fs::read(models.join(RUN_RECORD_NAME)).unwrap()).unwrap();
-        assert_eq!((&record["code"], &record["outcome"]), (&1.into(), &"failed".into()));
+        assert_eq!(
+            (calls.len(), calls[0].code, calls[0].outcome),
+            (1, 1, CallOutcome::Failed)
+        );
+        let record: Value =
+            serde_json::from_slice(&std::fs::read(models.join(RUN_RECORD_NAME)).unwrap()).unwrap();
+        assert_eq!(
+            (&record["code"], &record["outcome"]),
+            (&1.into(), &"failed".into())
+        );
     }
 }

@@ -55,14 +55,31 @@ pub fn plan(task: &RunTask<'_>, context: Context<'_>) -> Result<RunPlan, StageEr
     let (next, loss) = lineage.preview_next(task.change, task.generations)?;
     let forecast = forecast(task, context)?;
     forecast.check_disk(task.datasets)?;
-    let is_done = |state: &StageState| state.generation == next.generation && state.state == TaskState::Done;
+    let is_done =
+        |state: &StageState| state.generation == next.generation && state.state == TaskState::Done;
     // After a restart nothing of the generation is left, and what it made is made again under new numbers.
-    let states = if loss.is_some() { Vec::new() } else { run_steps(&lineage)?.stages };
+    let states = if loss.is_some() {
+        Vec::new()
+    } else {
+        run_steps(&lineage)?.stages
+    };
     let states: Vec<StageState> = states.into_iter().filter(is_done).collect();
-    let requests = if next.generation <= next.last { requests(&lineage, &next, &states)? } else { Vec::new() };
+    let requests = if next.generation <= next.last {
+        requests(&lineage, &next, &states)?
+    } else {
+        Vec::new()
+    };
     let (kept, last) = (next.generation - 1, next.last);
     let done = states.iter().map(|state| state.stage).collect();
-    Ok(RunPlan { run: task.config.name.clone(), kept, last, done, loss, forecast, requests })
+    Ok(RunPlan {
+        run: task.config.name.clone(),
+        kept,
+        last,
+        done,
+        loss,
+        forecast,
+        requests,
+    })
 }
 
 /// What the generations of a call are expected to take.
@@ -81,16 +98,28 @@ pub(super) fn forecast(task: &RunTask<'_>, context: Context<'_>) -> Result<Forec
             is_over.store(true, Ordering::Relaxed);
         }
     };
-    let context_of_trial = Context { stop: &is_over, ..context };
-    let forecast = watched(limit, || Forecast::new(&lineage, next..=last, &calls, context_of_trial));
+    let context_of_trial = Context {
+        stop: &is_over,
+        ..context
+    };
+    let forecast = watched(limit, || {
+        Forecast::new(&lineage, next..=last, &calls, context_of_trial)
+    });
     context.check()?;
     forecast
 }
 
 /// What the next generation asks of its stages. A version that is not made yet has the number that it will have, and no content.
-fn requests(lineage: &Lineage<'_>, next: &Next, done: &[StageState]) -> Result<Vec<Request>, StageError> {
+fn requests(
+    lineage: &Lineage<'_>,
+    next: &Next,
+    done: &[StageState],
+) -> Result<Vec<Request>, StageError> {
     let registry = lineage.registry.folder();
-    let mut last = lineage.registry.version_last()?.map_or(0, VersionId::number);
+    let mut last = lineage
+        .registry
+        .version_last()?
+        .map_or(0, VersionId::number);
     let champion = RequestModel::of(&next.champion.find(registry)?, registry);
     let mut models = BTreeMap::from([(Source::Champion, champion)]);
     let mut requests = Vec::new();
@@ -108,7 +137,11 @@ fn requests(lineage: &Lineage<'_>, next: &Next, done: &[StageState]) -> Result<V
         // After the last version no other can be made.
         let Some(id) = id else { break };
         let name = ModelRef::Version(id);
-        let model = if made.is_some() { RequestModel::of(&name.find(registry)?, registry) } else { name.into() };
+        let model = if made.is_some() {
+            RequestModel::of(&name.find(registry)?, registry)
+        } else {
+            name.into()
+        };
         models.insert(Source::Made(link.stage), model);
     }
     Ok(requests)

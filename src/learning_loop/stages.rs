@@ -22,14 +22,26 @@ impl Run<'_> {
         }
         let report = self.make_here(request, work)?;
         let seconds = self.context.host.seconds() - began;
-        (self.tell)(Event::Made { request, report: &*report, seconds });
+        (self.tell)(Event::Made {
+            request,
+            report: &*report,
+            seconds,
+        });
         Ok(report)
     }
 
     /// Makes a stage on the threads of this process, as far as its parts are not there.
-    pub fn make_here(&self, request: &Request, work: &dyn Work) -> Result<Box<dyn Report>, StageError> {
+    pub fn make_here(
+        &self,
+        request: &Request,
+        work: &dyn Work,
+    ) -> Result<Box<dyn Report>, StageError> {
         let make = || work.make(self.context);
-        let call = Call { stage: request.stage.name(), shards: false, generation: Some(request.generation) };
+        let call = Call {
+            stage: request.stage.name(),
+            shards: false,
+            generation: Some(request.generation),
+        };
         self.journal.call(call, make, |report| CallEnd {
             id: report.version().map(str::to_owned),
             is_skipped: report.is_skipped(),
@@ -39,20 +51,33 @@ impl Run<'_> {
     }
 
     /// Lets the parts of a stage be made elsewhere, and checks them.
-    fn make_parts(&self, request: &Request, work: &dyn Work, place: &Elsewhere) -> Result<(), StageError> {
+    fn make_parts(
+        &self,
+        request: &Request,
+        work: &dyn Work,
+        place: &Elsewhere,
+    ) -> Result<(), StageError> {
         let (stage, generation) = (request.stage, request.generation);
         if let Some(reason) = work.undivided() {
-            self.context.host.say(&format!("{stage}: runs on this machine: {}", reason.lines().next().unwrap_or("")));
+            self.context.host.say(&format!(
+                "{stage}: runs on this machine: {}",
+                reason.lines().next().unwrap_or("")
+            ));
             return Ok(());
         }
         let path = plan_path(self.task.datasets, stage, generation);
         let write = |plan: &Plan| -> Result<bool, StageError> {
-            Ok(OutputFile::open(&path, PLAN_FILE, true)?.write(|writer| writer.write_all(plan.text().as_bytes()))?)
+            Ok(OutputFile::open(&path, PLAN_FILE, true)?
+                .write(|writer| writer.write_all(plan.text().as_bytes()))?)
         };
         divide(request, work, &path, None, write, self.context)?;
         let plan = LoadedPlan::read(&path)?;
         let drive = || place.drive(&plan, self.context);
-        let call = Call { stage: stage.name(), shards: true, generation: Some(generation) };
+        let call = Call {
+            stage: stage.name(),
+            shards: true,
+            generation: Some(generation),
+        };
         self.journal.call(call, drive, |report| CallEnd {
             is_skipped: report.ran == 0,
             work: report.cpu_seconds.map(|seconds| (seconds, report.workers)),

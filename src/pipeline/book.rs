@@ -36,7 +36,9 @@ impl Book {
             }
             if game.start() != ColoredPosition::START {
                 let Some(longer) = way_to(game.to_move()) else {
-                    return bad("no moves were found that lead from the start to its board\nwrite the moves instead");
+                    return bad(
+                        "no moves were found that lead from the start to its board\nwrite the moves instead",
+                    );
                 };
                 game = longer;
             }
@@ -46,7 +48,10 @@ impl Book {
         if openings.is_empty() {
             return Err("it has no opening".into());
         }
-        Ok(Self { openings: openings.into(), content: hasher.finish() })
+        Ok(Self {
+            openings: openings.into(),
+            content: hasher.finish(),
+        })
     }
 
     /// A book of lines of legal moves, passes left out.
@@ -57,7 +62,10 @@ impl Book {
     pub fn of_lines(lines: &[String]) -> Result<Self, String> {
         let mut games = Vec::new();
         for (number, line) in (1..).zip(lines) {
-            games.push(Game::from_transcript(line).map_err(|error| format!("opening {number}: {error}"))?);
+            games.push(
+                Game::from_transcript(line)
+                    .map_err(|error| format!("opening {number}: {error}"))?,
+            );
         }
         Self::new(games)
     }
@@ -115,15 +123,26 @@ mod tests {
     use crate::random::{Stream, stream};
 
     fn book(lines: &[&str]) -> Result<Book, String> {
-        Book::of_lines(&lines.iter().map(|&line| line.to_owned()).collect::<Vec<_>>())
+        Book::of_lines(
+            &lines
+                .iter()
+                .map(|&line| line.to_owned())
+                .collect::<Vec<_>>(),
+        )
     }
 
     #[test]
     fn a_book_has_beginnings_only() {
         let sound = book(&["f5d6c3", "f5f6"]).unwrap();
-        assert_eq!(sound.openings.iter().map(Game::ply).collect::<Vec<_>>(), [Ply(3), Ply(2)]);
+        assert_eq!(
+            sound.openings.iter().map(Game::ply).collect::<Vec<_>>(),
+            [Ply(3), Ply(2)]
+        );
         assert_eq!(sound.lines(), ["f5d6c3", "f5f6"]);
-        assert_ne!(sound.content(), book(&["f5f6", "f5d6c3"]).unwrap().content());
+        assert_ne!(
+            sound.content(),
+            book(&["f5f6", "f5d6c3"]).unwrap().content()
+        );
         for (lines, reason) in [
             (&[][..], "no opening"),
             (&["f5d6", "f5f5"][..], "opening 2"),
@@ -139,15 +158,28 @@ mod tests {
             let mut rng = stream(1, Stream::Game(1, number));
             let mut game = Game::default();
             for _ in 0..4 + number % 9 {
-                game.play(rng.pick(Squares(game.to_move().position.legal_moves())).unwrap()).unwrap();
+                game.play(
+                    rng.pick(Squares(game.to_move().position.legal_moves()))
+                        .unwrap(),
+                )
+                .unwrap();
             }
             let board = game.to_move();
             let found = Book::new([Game::new(board)]).unwrap().openings[0].clone();
-            assert_eq!((found.start(), found.to_move()), (ColoredPosition::START, board), "{}", game.transcript());
+            assert_eq!(
+                (found.start(), found.to_move()),
+                (ColoredPosition::START, board),
+                "{}",
+                game.transcript()
+            );
         }
         // A disc in a corner of the start belongs to no game.
         let text = format!("X{}", &ColoredPosition::START.board_text()[1..]);
         let lonely = crate::engine::board::notation::parse_board(&format!("{text} X")).unwrap();
-        assert!(Book::new([Game::new(lonely)]).unwrap_err().contains("opening 1: no moves were found"));
+        assert!(
+            Book::new([Game::new(lonely)])
+                .unwrap_err()
+                .contains("opening 1: no moves were found")
+        );
     }
 }

@@ -8,7 +8,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// One thread, without progress; the flag stops it.
 pub const fn context(flag: &AtomicBool) -> Context<'_> {
-    Context { threads: 1, stop: flag, budget_spent: flag, progress: &(), host: &() }
+    Context {
+        threads: 1,
+        stop: flag,
+        budget_spent: flag,
+        progress: &(),
+        host: &(),
+    }
 }
 
 /// A table of the default config.
@@ -27,7 +33,8 @@ pub fn position(seed: u64, empties: u8) -> Position {
             if position.empties() == empties {
                 return position;
             }
-            game.play(random.pick(Squares(position.legal_moves())).unwrap()).unwrap();
+            game.play(random.pick(Squares(position.legal_moves())).unwrap())
+                .unwrap();
         }
     }
 }

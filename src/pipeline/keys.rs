@@ -79,7 +79,13 @@ pub const PART_ITEMS: Takes = Takes::Whole(1, PART_ITEMS_MAX as i64);
 impl Key {
     /// A key that every config has a value for.
     pub const fn new(name: &'static str, takes: Takes) -> Self {
-        Self { name, takes, unit: "", only: None, is_optional: false }
+        Self {
+            name,
+            takes,
+            unit: "",
+            only: None,
+            is_optional: false,
+        }
     }
 
     /// The same key with a unit.
@@ -89,17 +95,27 @@ impl Key {
 
     /// The same key, only where another one has one of these words.
     pub const fn only(self, decider: &'static str, words: &'static [&'static str]) -> Self {
-        Self { only: Some((decider, words)), ..self }
+        Self {
+            only: Some((decider, words)),
+            ..self
+        }
     }
 
     /// The same key, without which a config is whole.
     pub const fn optional(self) -> Self {
-        Self { is_optional: true, ..self }
+        Self {
+            is_optional: true,
+            ..self
+        }
     }
 
     /// What it takes, in words.
     pub fn expected(&self) -> String {
-        let unit = if self.unit.is_empty() { String::new() } else { format!(" ({})", self.unit) };
+        let unit = if self.unit.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", self.unit)
+        };
         match self.takes {
             Takes::Whole(min, i64::MAX) => format!("a whole number from {min}"),
             Takes::Whole(min, max) => format!("a whole number from {min} to {max}{unit}"),
@@ -113,7 +129,8 @@ impl Key {
 
     /// Whether it has a meaning beside the other keys of a table.
     pub fn belongs_in(&self, table: &Value) -> bool {
-        self.only.is_none_or(|(decider, words)| words.iter().any(|word| table[decider] == *word))
+        self.only
+            .is_none_or(|(decider, words)| words.iter().any(|word| table[decider] == *word))
     }
 }
 
@@ -121,8 +138,12 @@ impl Takes {
     /// Whether a value is one of these.
     pub fn holds(&self, value: &Value) -> bool {
         match *self {
-            Self::Whole(min, max) => value.as_i64().is_some_and(|number| min <= number && number <= max),
-            Self::Number(min, max) => value.as_f64().is_some_and(|number| min <= number && number <= max),
+            Self::Whole(min, max) => value
+                .as_i64()
+                .is_some_and(|number| min <= number && number <= max),
+            Self::Number(min, max) => value
+                .as_f64()
+                .is_some_and(|number| min <= number && number <= max),
             Self::Words(words) => words.iter().any(|word| value == word),
             Self::Flag => value.is_boolean(),
             Self::Text => value.as_str().is_some_and(is_line),
@@ -143,7 +164,10 @@ pub fn any_of(words: &[&str]) -> String {
 impl KeyFault {
     /// A key, as `table.key`, with a value that it may not have.
     pub fn new(key: &str, value: impl Display, expected: impl Display) -> Self {
-        Self { key: key.to_owned(), reason: format!("{key} = {value}: {expected}") }
+        Self {
+            key: key.to_owned(),
+            reason: format!("{key} = {value}: {expected}"),
+        }
     }
 }
 
@@ -172,11 +196,17 @@ impl<T: ConfigTable> Checked<T> {
         for key in T::KEYS {
             if let Some(value) = keys.get(key.name).filter(|value| !key.takes.holds(value)) {
                 let name = format!("{}.{}", T::NAME, key.name);
-                return Err(KeyFault::new(&name, value, format!("expected {}", key.expected())));
+                return Err(KeyFault::new(
+                    &name,
+                    value,
+                    format!("expected {}", key.expected()),
+                ));
             }
         }
-        let unfit =
-            |error: serde_json::Error| KeyFault { key: T::NAME.to_owned(), reason: visible(&error.to_string()) };
+        let unfit = |error: serde_json::Error| KeyFault {
+            key: T::NAME.to_owned(),
+            reason: visible(&error.to_string()),
+        };
         let table: T = serde_json::from_value(keys).map_err(unfit)?;
         table.check()?;
         Ok(Self(table))
@@ -232,9 +262,15 @@ pub fn check_parts(table: &str, items: u64, size: u64) -> Result<(), KeyFault> {
     let remedy = if needed <= PART_ITEMS_MAX {
         format!("raise {size_key} to at least {needed}")
     } else {
-        let reason = format!("{items_key} = {items} needs {size_key} = {needed}, and that is at most {PART_ITEMS_MAX}");
+        let reason = format!(
+            "{items_key} = {items} needs {size_key} = {needed}, and that is at most {PART_ITEMS_MAX}"
+        );
         format!("{reason}: ask for {} or less", PARTS_MAX * PART_ITEMS_MAX)
     };
     let reason = format!("{items_key} = {items} makes {parts} parts, at most {PARTS_MAX} expected");
-    Err(KeyFault::new(&size_key, size, format!("{reason}\n{remedy}")))
+    Err(KeyFault::new(
+        &size_key,
+        size,
+        format!("{reason}\n{remedy}"),
+    ))
 }

@@ -6,7 +6,9 @@ use super::proof::PartProof;
 use super::stage::Facts;
 use super::{Amount, Context, StageError};
 use crate::artifact::dataset::folder::{part_indices, part_path, sweep_dataset};
-use crate::artifact::{ArtifactError, Dataset, FileEntry, Footer, Manifest, Part, PartRange, Recipe, Table, TableRow};
+use crate::artifact::{
+    ArtifactError, Dataset, FileEntry, Footer, Manifest, Part, PartRange, Recipe, Table, TableRow,
+};
 use arrow::array::RecordBatch;
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use serde::Serialize;
@@ -27,7 +29,10 @@ pub struct PartsReport {
 impl PartsReport {
     /// All parts were there.
     pub const fn skipped() -> Self {
-        Self { skipped: true, made: BTreeMap::new() }
+        Self {
+            skipped: true,
+            made: BTreeMap::new(),
+        }
     }
 }
 
@@ -121,7 +126,11 @@ pub(super) trait PartKind: Sync + Sized {
 
     /// The first difference between the rows of a part and those of a range of its items that were made again: the table and
     /// the reason.
-    fn difference(range: &PartRange, stored: &Self::Rows, again: &Self::Rows) -> Option<(&'static Table, String)>;
+    fn difference(
+        range: &PartRange,
+        stored: &Self::Rows,
+        again: &Self::Rows,
+    ) -> Option<(&'static Table, String)>;
 
     /// Whether the stage has published its result.
     fn is_finished(&self, parts: &Parts<'_, Self>) -> Result<bool, StageError> {
@@ -141,7 +150,10 @@ pub(super) trait PartKind: Sync + Sized {
         _context: Context<'_>,
     ) -> Result<PartsProgress, StageError> {
         let done = parts.done()?;
-        Ok(PartsProgress { wanted: 0..done.len(), done })
+        Ok(PartsProgress {
+            wanted: 0..done.len(),
+            done,
+        })
     }
 }
 
@@ -155,8 +167,16 @@ pub(super) struct PartFiles<'a> {
 }
 
 impl PartFiles<'_> {
-    pub(super) fn write<R: TableRow>(&mut self, table: &Table, rows: &[R]) -> Result<(), ArtifactError> {
-        let entry = table.write_rows(&part_path(self.folder, table, self.index), rows, &self.footer)?;
+    pub(super) fn write<R: TableRow>(
+        &mut self,
+        table: &Table,
+        rows: &[R],
+    ) -> Result<(), ArtifactError> {
+        let entry = table.write_rows(
+            &part_path(self.folder, table, self.index),
+            rows,
+            &self.footer,
+        )?;
         self.entries.insert(table.name.to_owned(), entry);
         Ok(())
     }
@@ -193,9 +213,16 @@ impl<K: PartKind> Parts<'_, K> {
     /// Refuses a folder with a part after the last one that is asked for, which a stage that was stopped may have left.
     pub(super) fn check_no_more(&self) -> Result<(), ArtifactError> {
         for table in K::FACTS.tables() {
-            let parts = part_indices(self.folder, table)?.into_iter().max().map_or(0, |last| last as u64 + 1);
+            let parts = part_indices(self.folder, table)?
+                .into_iter()
+                .max()
+                .map_or(0, |last| last as u64 + 1);
             if self.items.div_ceil(self.part_items) < parts {
-                self.recipe.check_count(self.folder, parts.saturating_mul(self.part_items), self.items)?;
+                self.recipe.check_count(
+                    self.folder,
+                    parts.saturating_mul(self.part_items),
+                    self.items,
+                )?;
             }
         }
         Ok(())
@@ -223,11 +250,23 @@ impl<K: PartKind> Parts<'_, K> {
     }
 
     /// A part as the folder holds it; `None` if it is not there, damaged, or cannot be that of the range.
-    pub(super) fn find(&self, range: &PartRange, context: Context<'_>) -> Result<Option<(Part, K::Rows)>, StageError> {
+    pub(super) fn find(
+        &self,
+        range: &PartRange,
+        context: Context<'_>,
+    ) -> Result<Option<(Part, K::Rows)>, StageError> {
         context.check()?;
-        let tables: Vec<(&Table, u64)> =
-            K::FACTS.tables().iter().map(|&table| (table, self.kind.rows_max(table, range))).collect();
-        let Some((part, files)) = self.recipe.find(self.folder, range, &tables, context.stop)? else { return Ok(None) };
+        let tables: Vec<(&Table, u64)> = K::FACTS
+            .tables()
+            .iter()
+            .map(|&table| (table, self.kind.rows_max(table, range)))
+            .collect();
+        let Some((part, files)) = self
+            .recipe
+            .find(self.folder, range, &tables, context.stop)?
+        else {
+            return Ok(None);
+        };
         Ok(self.kind.read(range, &files).map(|rows| (part, rows)))
     }
 
@@ -238,9 +277,16 @@ impl<K: PartKind> Parts<'_, K> {
         keep: impl Fn(Part, K::Rows) -> T + Sync,
         context: Context<'_>,
     ) -> Result<(BTreeMap<usize, T>, Vec<PartRange>), StageError> {
-        let find = |&range: &PartRange| Ok((range, self.find(&range, context)?.map(|(part, rows)| keep(part, rows))));
-        let all: Result<Vec<(PartRange, Option<T>)>, StageError> =
-            context.pool()?.install(|| ranges.into_par_iter().map(find).collect());
+        let find = |&range: &PartRange| {
+            Ok((
+                range,
+                self.find(&range, context)?
+                    .map(|(part, rows)| keep(part, rows)),
+            ))
+        };
+        let all: Result<Vec<(PartRange, Option<T>)>, StageError> = context
+            .pool()?
+            .install(|| ranges.into_par_iter().map(find).collect());
         let (mut found, mut missing) = (BTreeMap::new(), Vec::new());
         for (range, kept) in all? {
             match kept {
@@ -252,17 +298,28 @@ impl<K: PartKind> Parts<'_, K> {
     }
 
     /// The files of these parts that look complete by their footers, so that no shard makes them again, and are not.
-    fn unreadable(&self, lacking: &[PartRange], context: Context<'_>) -> Result<Vec<(PathBuf, String)>, StageError> {
+    fn unreadable(
+        &self,
+        lacking: &[PartRange],
+        context: Context<'_>,
+    ) -> Result<Vec<(PathBuf, String)>, StageError> {
         let (done, mut found) = (self.done()?, Vec::new());
         for range in lacking.iter().filter(|range| done[range.index]) {
             let mut damaged = K::FACTS.tables()[0];
             for &table in K::FACTS.tables().iter().rev() {
                 let alone = [(table, self.kind.rows_max(table, range))];
-                if self.recipe.find(self.folder, range, &alone, context.stop)?.is_none() {
+                if self
+                    .recipe
+                    .find(self.folder, range, &alone, context.stop)?
+                    .is_none()
+                {
                     damaged = table;
                 }
             }
-            found.push((part_path(Path::new(""), damaged, range.index), "its rows cannot be read".to_owned()));
+            found.push((
+                part_path(Path::new(""), damaged, range.index),
+                "its rows cannot be read".to_owned(),
+            ));
         }
         Ok(found)
     }
@@ -270,7 +327,12 @@ impl<K: PartKind> Parts<'_, K> {
     /// Publishes a part.
     pub(super) fn publish(&self, range: &PartRange, rows: &K::Rows) -> Result<Part, ArtifactError> {
         let footer = self.recipe.footer(range);
-        let mut files = PartFiles { folder: self.folder, index: range.index, footer, entries: BTreeMap::new() };
+        let mut files = PartFiles {
+            folder: self.folder,
+            index: range.index,
+            footer,
+            entries: BTreeMap::new(),
+        };
         self.kind.write(rows, &mut files)?;
         Ok(range.part(files.entries))
     }
@@ -285,7 +347,10 @@ impl<K: PartKind> Parts<'_, K> {
     ) -> Result<(BTreeMap<usize, T>, PartsReport), StageError> {
         let (mut parts, missing) = self.sort(all, &keep, context)?;
         self.check_no_more()?;
-        let mut report = PartsReport { skipped: missing.is_empty(), ..PartsReport::skipped() };
+        let mut report = PartsReport {
+            skipped: missing.is_empty(),
+            ..PartsReport::skipped()
+        };
         if missing.is_empty() {
             return Ok((parts, report));
         }
@@ -293,12 +358,20 @@ impl<K: PartKind> Parts<'_, K> {
         self.kind.reopen(self)?;
         let mut publish = |range: &PartRange, rows: K::Rows| {
             let part = self.publish(range, &rows)?;
-            K::count(&rows).into_iter().for_each(|(name, count)| *report.made.entry(name).or_default() += count);
+            K::count(&rows)
+                .into_iter()
+                .for_each(|(name, count)| *report.made.entry(name).or_default() += count);
             parts.insert(range.index, keep(part, rows));
             Ok(true)
         };
-        let games = |ranges: &[PartRange]| self.recipe.games(ranges.iter().map(|range| range.count).sum());
-        let amount = Amount { total: games(all), done: games(all) - games(&missing) };
+        let games = |ranges: &[PartRange]| {
+            self.recipe
+                .games(ranges.iter().map(|range| range.count).sum())
+        };
+        let amount = Amount {
+            total: games(all),
+            done: games(all) - games(&missing),
+        };
         let make = || self.kind.make(&missing, &mut publish, context);
         context.observe(K::FACTS.name, amount, K::FACTS.unit, make)?;
         Ok((parts, report))
@@ -311,16 +384,24 @@ impl<K: PartKind> Parts<'_, K> {
             context.check()?;
             for table in K::FACTS.tables() {
                 let path = part_path(self.folder, table, index);
-                table.check_bytes(&path, &dataset.manifest().parts[index].files[table.name], context.stop)?;
+                table.check_bytes(
+                    &path,
+                    &dataset.manifest().parts[index].files[table.name],
+                    context.stop,
+                )?;
             }
             Ok(proof.prove(dataset, index, false, context.stop)?)
         };
         let prove = |index: usize| match prove(index) {
-            Err(StageError::Artifact(ArtifactError::Damaged { path, reason })) => Ok(Err((path, reason))),
+            Err(StageError::Artifact(ArtifactError::Damaged { path, reason })) => {
+                Ok(Err((path, reason)))
+            }
             proved => proved.map(Ok),
         };
         let parts = 0..dataset.part_count();
-        let proved: Result<Vec<_>, StageError> = context.pool()?.install(|| parts.into_par_iter().map(prove).collect());
+        let proved: Result<Vec<_>, StageError> = context
+            .pool()?
+            .install(|| parts.into_par_iter().map(prove).collect());
         let (mut false_parts, mut all) = (FalseParts::new(), Vec::new());
         for (index, proved) in proved?.into_iter().enumerate() {
             match proved {
@@ -341,8 +422,13 @@ impl<K: PartKind> Parts<'_, K> {
         let CheckSampling { per, min, max, .. } = K::SAMPLING;
         let all = ranges.iter().map(|range| range.count).sum();
         let sample = ItemSample::new(seed, all, all.div_ceil(per).clamp(min, max));
-        let single =
-            |&range: &PartRange| sample.among(range.ids()).map(move |first| PartRange { first, count: 1, ..range });
+        let single = |&range: &PartRange| {
+            sample.among(range.ids()).map(move |first| PartRange {
+                first,
+                count: 1,
+                ..range
+            })
+        };
         ranges.iter().flat_map(single).collect()
     }
 }
@@ -358,32 +444,50 @@ impl<K: PartKind> Shards for Parts<'_, K> {
         }
         self.sweep()?;
         let ranges = PartRange::some(self.items, self.part_items, wanted);
-        self.complete(&ranges, |_, _| (), context).map(|(_, report)| report)
+        self.complete(&ranges, |_, _| (), context)
+            .map(|(_, report)| report)
     }
 
     fn check(&self, seed: u64, context: Context<'_>) -> Result<MadeAgain, StageError> {
         let unit = K::SAMPLING.unit;
         if self.kind.is_finished(self)? {
-            return Ok(MadeAgain { unit, count: 0, of: 0, seed });
+            return Ok(MadeAgain {
+                unit,
+                count: 0,
+                of: 0,
+                seed,
+            });
         }
         let wanted = self.kind.progress(self, 1, context)?.wanted;
         let ranges = PartRange::some(self.items, self.part_items, wanted);
-        let missing = |range: &PartRange| StageError::Unfinished { part: range.index, folder: self.folder.to_owned() };
+        let missing = |range: &PartRange| StageError::Unfinished {
+            part: range.index,
+            folder: self.folder.to_owned(),
+        };
         let (parts, lacking) = self.sort(&ranges, |part, _| part, context)?;
         if let Some(first) = lacking.first() {
             let parts = self.unreadable(&lacking, context)?;
             let folder = self.folder.to_owned();
-            return Err(if parts.is_empty() { missing(first) } else { StageError::FalseParts { folder, parts } });
+            return Err(if parts.is_empty() {
+                missing(first)
+            } else {
+                StageError::FalseParts { folder, parts }
+            });
         }
-        let dataset =
-            Dataset::unpublished(self.folder, self.recipe.manifest(self.items, parts.into_values().collect()))?;
+        let dataset = Dataset::unpublished(
+            self.folder,
+            self.recipe
+                .manifest(self.items, parts.into_values().collect()),
+        )?;
         let mut false_parts = self.prove(&dataset, context)?;
         let drawn = self.draw(&ranges, seed);
         let mut compare = |range: &PartRange, again: K::Rows| {
             let whole = &ranges[range.index];
             let (_, stored) = self.find(whole, context)?.ok_or_else(|| missing(whole))?;
             if let Some((table, reason)) = K::difference(range, &stored, &again) {
-                false_parts.entry(range.index).or_insert_with(|| (part_path(self.folder, table, range.index), reason));
+                false_parts
+                    .entry(range.index)
+                    .or_insert_with(|| (part_path(self.folder, table, range.index), reason));
             }
             Ok(true)
         };
@@ -391,12 +495,25 @@ impl<K: PartKind> Shards for Parts<'_, K> {
         let make_again = || self.kind.make(&drawn, &mut compare, context);
         context.observe("check", self.recipe.games(games), K::FACTS.unit, make_again)?;
         if false_parts.is_empty() {
-            return Ok(MadeAgain { unit, count: games, of: ranges.iter().map(|range| range.count).sum(), seed });
+            return Ok(MadeAgain {
+                unit,
+                count: games,
+                of: ranges.iter().map(|range| range.count).sum(),
+                seed,
+            });
         }
         let within = |(path, reason): (PathBuf, String)| {
-            (path.strip_prefix(self.folder).map(Path::to_owned).unwrap_or(path), reason)
+            (
+                path.strip_prefix(self.folder)
+                    .map(Path::to_owned)
+                    .unwrap_or(path),
+                reason,
+            )
         };
         let parts = false_parts.into_values().map(within).collect();
-        Err(StageError::FalseParts { folder: self.folder.to_owned(), parts })
+        Err(StageError::FalseParts {
+            folder: self.folder.to_owned(),
+            parts,
+        })
     }
 }

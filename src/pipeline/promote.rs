@@ -4,7 +4,9 @@ use super::StageError;
 use crate::artifact::model::champion::Promotion;
 use crate::artifact::model::reference::ModelPlace;
 use crate::artifact::publish::{check_folder, exists};
-use crate::artifact::{ArtifactError, ChampionFile, FolderLock, KnownModel, Registry, Verdict, VerdictFile, VersionId};
+use crate::artifact::{
+    ArtifactError, ChampionFile, FolderLock, KnownModel, Registry, Verdict, VerdictFile, VersionId,
+};
 use serde::Serialize;
 use std::path::Path;
 
@@ -50,9 +52,15 @@ pub fn promote(
     verdict: Option<&VerdictFile>,
 ) -> Result<PromoteReport, StageError> {
     let folder = registry.folder();
-    let own_folder = model.place.folder().filter(|place| place.parent() == Some(folder));
+    let own_folder = model
+        .place
+        .folder()
+        .filter(|place| place.parent() == Some(folder));
     let id = own_folder.and_then(VersionId::of_folder).ok_or_else(|| {
-        let mut reason = format!("{} is not one of its versions", model.place_name().display());
+        let mut reason = format!(
+            "{} is not one of its versions",
+            model.place_name().display()
+        );
         if matches!(model.place, ModelPlace::Archive(_)) {
             reason += "\nimport it first, with renma model import";
         }
@@ -60,10 +68,15 @@ pub fn promote(
     })?;
     if let Some(verdict) = verdict {
         if verdict.candidate.content != model.content {
-            return Err(StageError::Setting(format!("the verdict is on {}, not on {id}", verdict.candidate.id)));
+            return Err(StageError::Setting(format!(
+                "the verdict is on {}, not on {id}",
+                verdict.candidate.id
+            )));
         }
         if verdict.verdict != Verdict::Accepted {
-            return Err(StageError::Setting(format!("{id} was not accepted by its gate: the champion stays")));
+            return Err(StageError::Setting(format!(
+                "{id} was not accepted by its gate: the champion stays"
+            )));
         }
     }
     let _lock = FolderLock::take(folder)?;
@@ -75,16 +88,33 @@ pub fn promote(
     let acted = gate.is_some_and(|gate| file.acted.contains(&gate));
     let is_champion = before == Some(id);
     if acted || (is_champion && gate.is_none()) {
-        let is_promoted = file.history.iter().any(|promotion| promotion.content == model.content);
-        return Ok(PromoteReport { skipped: true, before, champion: before, is_spent: !is_promoted });
+        let is_promoted = file
+            .history
+            .iter()
+            .any(|promotion| promotion.content == model.content);
+        return Ok(PromoteReport {
+            skipped: true,
+            before,
+            champion: before,
+            is_spent: !is_promoted,
+        });
     }
     // A verdict has acted even if its version was promoted by hand before: its generation is finished.
     if !is_champion {
-        file.history.push(Promotion { id, content: model.content, gate });
+        file.history.push(Promotion {
+            id,
+            content: model.content,
+            gate,
+        });
     }
     file.acted.extend(gate);
     file.write(folder)?;
-    Ok(PromoteReport { skipped: is_champion, before, champion: Some(id), is_spent: false })
+    Ok(PromoteReport {
+        skipped: is_champion,
+        before,
+        champion: Some(id),
+        is_spent: false,
+    })
 }
 
 /// Takes the last promotion back.
@@ -112,11 +142,18 @@ fn rollback_with(
         return Err(ArtifactError::unfit(&path, "it names no champion to take back").into());
     };
     let champion = file.champion().map(|promotion| promotion.id);
-    let report = PromoteReport { skipped: false, before: Some(last.id), champion, is_spent: false };
+    let report = PromoteReport {
+        skipped: false,
+        before: Some(last.id),
+        champion,
+        is_spent: false,
+    };
     match write(&file, folder) {
         Ok(()) => Ok(report),
         // The file may have its new name and only the folder not be synced: then a retry would take back another promotion.
-        Err(error) if ChampionFile::read(folder).is_ok_and(|found| found == old) => Err(error.into()),
+        Err(error) if ChampionFile::read(folder).is_ok_and(|found| found == old) => {
+            Err(error.into())
+        }
         Err(error) => Err(RollbackError::TookEffect(report, error)),
     }
 }
@@ -135,11 +172,21 @@ mod tests {
         let mut file = ChampionFile::default();
         for id in ["v0002", "v0004"] {
             let content = ContentHash::of(id.as_bytes());
-            file.history.push(Promotion { id: id.parse().unwrap(), content, gate: None });
+            file.history.push(Promotion {
+                id: id.parse().unwrap(),
+                content,
+                gate: None,
+            });
         }
         file.write(folder.path()).unwrap();
         let result = rollback_with(&Registry::new(folder.path()), write);
-        (result, ChampionFile::read(folder.path()).unwrap().champion().map(|promotion| promotion.id))
+        (
+            result,
+            ChampionFile::read(folder.path())
+                .unwrap()
+                .champion()
+                .map(|promotion| promotion.id),
+        )
     }
 
     fn full_disk(folder: &Path) -> ArtifactError {
@@ -149,14 +196,26 @@ mod tests {
     #[test]
     fn a_rollback_that_took_effect_before_an_error_is_told_from_one_that_did_not() {
         let id = |text: &str| Some(text.parse::<VersionId>().unwrap());
-        let expected = PromoteReport { skipped: false, before: id("v0004"), champion: id("v0002"), is_spent: false };
+        let expected = PromoteReport {
+            skipped: false,
+            before: id("v0004"),
+            champion: id("v0002"),
+            is_spent: false,
+        };
         let (result, champion) = rolled_back(ChampionFile::write);
         assert_eq!((result.unwrap(), champion), (expected.clone(), id("v0002")));
         let (result, champion) = rolled_back(|_, folder| Err(full_disk(folder)));
-        assert!(matches!(result, Err(RollbackError::Unchanged(_))), "{result:?}");
+        assert!(
+            matches!(result, Err(RollbackError::Unchanged(_))),
+            "{result:?}"
+        );
         assert_eq!(champion, id("v0004"));
-        let (result, champion) = rolled_back(|file, folder| file.write(folder).and(Err(full_disk(folder))));
-        assert!(matches!(&result, Err(RollbackError::TookEffect(report, _)) if *report == expected), "{result:?}");
+        let (result, champion) =
+            rolled_back(|file, folder| file.write(folder).and(Err(full_disk(folder))));
+        assert!(
+            matches!(&result, Err(RollbackError::TookEffect(report, _)) if *report == expected),
+            "{result:?}"
+        );
         assert_eq!(champion, id("v0002"));
     }
 }

@@ -30,22 +30,43 @@ pub trait PartProof: Sync + Sized {
     ) -> Result<Self::Found, ArtifactError>;
 
     /// The first part that contradicts one before it, by number: the table and the reason. Something was found of each part.
-    fn contradiction(_dataset: &Dataset, _found: &[Self::Found]) -> Option<(usize, &'static Table, String)> {
+    fn contradiction(
+        _dataset: &Dataset,
+        _found: &[Self::Found],
+    ) -> Option<(usize, &'static Table, String)> {
         None
     }
 }
 
 /// Checks that a manifest asks for the items of its config, and that its parts are those into which they are divided.
-pub(super) fn check_division(dataset: &Dataset, items: u64, part_items: u64) -> Result<(), ArtifactError> {
+pub(super) fn check_division(
+    dataset: &Dataset,
+    items: u64,
+    part_items: u64,
+) -> Result<(), ArtifactError> {
     let manifest = dataset.manifest();
-    let damaged = |reason| Err(ArtifactError::damaged(&dataset.folder().join("manifest.json"), reason));
+    let damaged = |reason| {
+        Err(ArtifactError::damaged(
+            &dataset.folder().join("manifest.json"),
+            reason,
+        ))
+    };
     if manifest.asked != items {
-        return damaged(format!("it says {} asked, and its config asks for {items}", manifest.asked));
+        return damaged(format!(
+            "it says {} asked, and its config asks for {items}",
+            manifest.asked
+        ));
     }
     let ranges = PartRange::all(items, part_items);
-    let differing = ranges.iter().zip(&manifest.parts).find(|(range, part)| range.count != part.count);
+    let differing = ranges
+        .iter()
+        .zip(&manifest.parts)
+        .find(|(range, part)| range.count != part.count);
     if let Some((range, part)) = differing {
-        return damaged(format!("part {} has {} items, {} expected", range.index, part.count, range.count));
+        return damaged(format!(
+            "part {} has {} items, {} expected",
+            range.index, part.count, range.count
+        ));
     }
     Ok(())
 }
@@ -55,6 +76,12 @@ pub(super) fn check_roles(dataset: &Dataset, roles: &[&str]) -> Result<(), Artif
     if dataset.manifest().models.keys().eq(roles) {
         return Ok(());
     }
-    let reason = format!("its models are not those of the roles {}", roles.join(" and "));
-    Err(ArtifactError::damaged(&dataset.folder().join("manifest.json"), reason))
+    let reason = format!(
+        "its models are not those of the roles {}",
+        roles.join(" and ")
+    );
+    Err(ArtifactError::damaged(
+        &dataset.folder().join("manifest.json"),
+        reason,
+    ))
 }

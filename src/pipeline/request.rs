@@ -6,7 +6,9 @@ use super::book::Book;
 use super::keys::{Checked, ConfigTable};
 use super::stage::Stage;
 use crate::artifact::model::features_file::{features_text, parse_features};
-use crate::artifact::{ArtifactError, ContentHash, KnownModel, LoadedModel, Manifest, ModelRef, POSITIONS};
+use crate::artifact::{
+    ArtifactError, ContentHash, KnownModel, LoadedModel, Manifest, ModelRef, POSITIONS,
+};
 use crate::engine::PatternSet;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -108,7 +110,9 @@ impl Request {
     ///
     /// No folder.
     pub fn needed_output(&self) -> Result<PathBuf, StageError> {
-        self.output.clone().ok_or_else(|| StageError::Setting("it has no dataset folder: add --output DIR".to_owned()))
+        self.output.clone().ok_or_else(|| {
+            StageError::Setting("it has no dataset folder: add --output DIR".to_owned())
+        })
     }
 
     /// Finds its models and notes their contents. The champion becomes the version that it is now or, before the first promotion,
@@ -133,7 +137,11 @@ impl Request {
     ///
     /// A missing or damaged dataset.
     pub fn find_datasets(&mut self) -> Result<(), ArtifactError> {
-        for dataset in self.datasets.iter_mut().filter(|dataset| dataset.positions.is_none()) {
+        for dataset in self
+            .datasets
+            .iter_mut()
+            .filter(|dataset| dataset.positions.is_none())
+        {
             *dataset = RequestDataset::read(&dataset.folder)?;
         }
         Ok(())
@@ -146,20 +154,29 @@ impl Request {
             ModelRef::Builtin(_) | ModelRef::Champion | ModelRef::Version(_) => None,
         });
         let datasets = self.datasets.iter().map(|dataset| dataset.folder.as_path());
-        models.chain(datasets).chain(self.output.as_deref()).chain([self.registry.as_path()])
+        models
+            .chain(datasets)
+            .chain(self.output.as_deref())
+            .chain([self.registry.as_path()])
     }
 }
 
 impl RequestModel {
     /// A model whose content is known.
     pub fn of(known: &KnownModel, registry: &Path) -> Self {
-        Self { name: known.reference_in(registry), content: Some(known.content) }
+        Self {
+            name: known.reference_in(registry),
+            content: Some(known.content),
+        }
     }
 }
 
 impl From<ModelRef> for RequestModel {
     fn from(name: ModelRef) -> Self {
-        Self { name, content: None }
+        Self {
+            name,
+            content: None,
+        }
     }
 }
 
@@ -172,7 +189,11 @@ impl RequestDataset {
     pub fn read(folder: &Path) -> Result<Self, ArtifactError> {
         let manifest = Manifest::read_any(folder)?;
         let positions = manifest.rows(POSITIONS.name);
-        Ok(Self { folder: folder.to_owned(), content: Some(manifest.content), positions: Some(positions) })
+        Ok(Self {
+            folder: folder.to_owned(),
+            content: Some(manifest.content),
+            positions: Some(positions),
+        })
     }
 
     /// The hash of its content.
@@ -181,13 +202,18 @@ impl RequestDataset {
     ///
     /// A missing or damaged manifest, if it is not known yet.
     pub fn content(&self) -> Result<ContentHash, ArtifactError> {
-        self.content.map_or_else(|| Ok(Manifest::read_any(&self.folder)?.content), Ok)
+        self.content
+            .map_or_else(|| Ok(Manifest::read_any(&self.folder)?.content), Ok)
     }
 }
 
 impl From<PathBuf> for RequestDataset {
     fn from(folder: PathBuf) -> Self {
-        Self { folder, content: None, positions: None }
+        Self {
+            folder,
+            content: None,
+            positions: None,
+        }
     }
 }
 
@@ -198,7 +224,8 @@ impl<M: Clone> Models<M> {
     ///
     /// No model with it.
     pub fn get(&self, role: Role) -> Result<M, StageError> {
-        self.find(role).ok_or_else(|| StageError::Setting(format!("it has no {role}: add --{role} MODEL")))
+        self.find(role)
+            .ok_or_else(|| StageError::Setting(format!("it has no {role}: add --{role} MODEL")))
     }
 
     /// The model with a role that a stage can do without.
@@ -215,7 +242,12 @@ impl Models<KnownModel> {
     /// A damaged model.
     pub fn load(self) -> Result<Models<LoadedModel>, ArtifactError> {
         let load = |(role, known): (Role, KnownModel)| Ok((role, known.load()?));
-        Ok(Models(self.0.into_iter().map(load).collect::<Result<_, ArtifactError>>()?))
+        Ok(Models(
+            self.0
+                .into_iter()
+                .map(load)
+                .collect::<Result<_, ArtifactError>>()?,
+        ))
     }
 }
 
@@ -237,12 +269,20 @@ impl fmt::Display for Role {
 }
 
 #[expect(clippy::ref_option, reason = "serde passes references")]
-fn write_features<S: Serializer>(features: &Option<Arc<PatternSet>>, serializer: S) -> Result<S::Ok, S::Error> {
+fn write_features<S: Serializer>(
+    features: &Option<Arc<PatternSet>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     features.as_deref().map(features_text).serialize(serializer)
 }
 
-fn read_features<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Arc<PatternSet>>, D::Error> {
-    let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
-    let features = parse_features(&text).map_err(|reason| D::Error::custom(format!("its features: {reason}")))?;
+fn read_features<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Arc<PatternSet>>, D::Error> {
+    let Some(text) = Option::<String>::deserialize(deserializer)? else {
+        return Ok(None);
+    };
+    let features = parse_features(&text)
+        .map_err(|reason| D::Error::custom(format!("its features: {reason}")))?;
     Ok(Some(Arc::new(features)))
 }

@@ -36,8 +36,12 @@ impl ConfigTable for SelectiveConfig {
     const NAME: &'static str = "selective";
 
     const KEYS: &'static [Key] = &[
-        Key::new("threshold", Takes::Number(0.0, 128.0)).unit("discs").optional(),
-        Key::new("rank", Takes::Whole(1, MOVES_MAX)).unit("moves").optional(),
+        Key::new("threshold", Takes::Number(0.0, 128.0))
+            .unit("discs")
+            .optional(),
+        Key::new("rank", Takes::Whole(1, MOVES_MAX))
+            .unit("moves")
+            .optional(),
         Key::new("extension", Takes::Words(&["horizon", "every-depth"])).optional(),
     ];
 
@@ -45,8 +49,12 @@ impl ConfigTable for SelectiveConfig {
         if self.search() != Selective::NONE {
             return Ok(());
         }
-        let reason = "[selective]: it has no key\nset threshold, rank or extension, or leave the table out";
-        Err(KeyFault { key: Self::NAME.to_owned(), reason: reason.to_owned() })
+        let reason =
+            "[selective]: it has no key\nset threshold, rank or extension, or leave the table out";
+        Err(KeyFault {
+            key: Self::NAME.to_owned(),
+            reason: reason.to_owned(),
+        })
     }
 }
 
@@ -54,7 +62,9 @@ impl SelectiveConfig {
     /// What the search knows of it.
     pub fn search(&self) -> Selective {
         Selective {
-            threshold: self.threshold.map(|discs| Score(Score::in_millidiscs(discs).round() as i32)),
+            threshold: self
+                .threshold
+                .map(|discs| Score(Score::in_millidiscs(discs).round() as i32)),
             rank: self.rank,
             extension: self.extension.map(|extension| match extension {
                 ExtensionSetting::Horizon => Extension::Horizon,

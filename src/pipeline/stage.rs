@@ -67,7 +67,10 @@ impl Facts {
             kind: self.kind().expect("it makes a dataset"),
             seed,
             generation,
-            models: models.iter().map(|(role, content)| ((*role).to_owned(), *content)).collect(),
+            models: models
+                .iter()
+                .map(|(role, content)| ((*role).to_owned(), *content))
+                .collect(),
             table: self.config_table,
             config: serde_json::to_value(config).expect("a config is plain data"),
         }

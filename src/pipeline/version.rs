@@ -26,8 +26,16 @@ impl<M: DeserializeOwned> VersionReport<M> {
         let document = made.document.expect("a version has a document");
         let metrics = M::deserialize(&document.origin.metrics).map_err(|error| {
             let reason = visible(&error.to_string());
-            ArtifactError::unfit(&path, format!("its figures are not those of this renma: {reason}"))
+            ArtifactError::unfit(
+                &path,
+                format!("its figures are not those of this renma: {reason}"),
+            )
         })?;
-        Ok(Self { skipped: true, id: made.id.to_string(), content: made.content, metrics })
+        Ok(Self {
+            skipped: true,
+            id: made.id.to_string(),
+            content: made.content,
+            metrics,
+        })
     }
 }

@@ -43,7 +43,10 @@ pub trait Asked {
     fn rounds(&self) -> Vec<Vec<u64>> {
         let dataset = self.dataset();
         vec![dataset.map_or_else(Vec::new, |dataset| {
-            PartRange::all(dataset.items, dataset.part_items).iter().map(|range| range.count).collect()
+            PartRange::all(dataset.items, dataset.part_items)
+                .iter()
+                .map(|range| range.count)
+                .collect()
         })]
     }
 
@@ -133,7 +136,10 @@ impl ShardSize {
         let began = context.host.seconds();
         let games = make(&|| TRIAL_SECONDS <= context.host.seconds() - began)?;
         let unit = (context.host.seconds() - began) / games.max(1) as f64;
-        Ok(Self::Seconds { unit, least: DATASET_SHARDS_MIN })
+        Ok(Self::Seconds {
+            unit,
+            least: DATASET_SHARDS_MIN,
+        })
     }
 }
 
@@ -159,7 +165,8 @@ pub trait Report: Any + Debug {
 impl dyn Report {
     /// What it decided, as an exit code.
     pub fn exit_code(&self) -> u8 {
-        self.verdict().map_or(exit_code::DONE, |file| file.verdict.exit_code())
+        self.verdict()
+            .map_or(exit_code::DONE, |file| file.verdict.exit_code())
     }
 }
 
@@ -248,33 +255,71 @@ impl Product {
             (None, true) => TaskState::Done,
             (None, false) => TaskState::Missing,
         };
-        Self { state, because, parts: None, dataset: DatasetState::Nothing, content: None, version: None }
+        Self {
+            state,
+            because,
+            parts: None,
+            dataset: DatasetState::Nothing,
+            content: None,
+            version: None,
+        }
     }
 
     /// That of a stage that makes a version: the one that the step made, else the newest of the same stage and generation differs.
-    pub(super) fn of_version(stage: &str, generation: u32, step: &Step, versions: &Versions) -> Self {
+    pub(super) fn of_version(
+        stage: &str,
+        generation: u32,
+        step: &Step,
+        versions: &Versions,
+    ) -> Self {
         let version = versions.made_by(step.id);
-        let latest = versions.latest(stage, generation).filter(|_| version.is_none());
+        let latest = versions
+            .latest(stage, generation)
+            .filter(|_| version.is_none());
         let because = latest.map(|latest| {
             let mut settings = latest.origin.settings();
             // For MPC statistics with the weights they were fitted to.
-            settings.extend(latest.mpc_weights.map(|weights| ("weights".to_owned(), weights.to_string())));
+            settings.extend(
+                latest
+                    .mpc_weights
+                    .map(|weights| ("weights".to_owned(), weights.to_string())),
+            );
             step.difference(&settings)
         });
-        Self { version: version.clone(), ..Self::new(version.is_some(), because) }
+        Self {
+            version: version.clone(),
+            ..Self::new(version.is_some(), because)
+        }
     }
 
     /// The same, with the number of parts of a dataset that is begun and not finished.
-    pub(super) fn with_parts(self, dataset: Option<AskedDataset<'_>>, table: &Table) -> Result<Self, ArtifactError> {
-        let Some(dataset) = dataset else { return Ok(self) };
+    pub(super) fn with_parts(
+        self,
+        dataset: Option<AskedDataset<'_>>,
+        table: &Table,
+    ) -> Result<Self, ArtifactError> {
+        let Some(dataset) = dataset else {
+            return Ok(self);
+        };
         let parts = part_indices(dataset.folder, table)?.into_iter();
-        let done = parts.filter(|&part| (part as u64) < dataset.parts()).count() as u64;
-        let parts = (0 < done).then(|| PartCount { done, asked: dataset.parts() });
+        let done = parts
+            .filter(|&part| (part as u64) < dataset.parts())
+            .count() as u64;
+        let parts = (0 < done).then(|| PartCount {
+            done,
+            asked: dataset.parts(),
+        });
         Ok(Self { parts, ..self })
     }
 }
 
 /// The recipe of a dataset folder with this manifest, or without one, of its first part.
-pub(super) fn found_recipe(folder: &Path, manifest: Option<&Manifest>) -> Result<Option<ContentHash>, ArtifactError> {
-    manifest.map_or_else(|| recipe_of_parts(folder), |manifest| Ok(Some(manifest.recipe)))
+pub(super) fn found_recipe(
+    folder: &Path,
+    manifest: Option<&Manifest>,
+) -> Result<Option<ContentHash>, ArtifactError> {
+    manifest.map_or_else(
+        || recipe_of_parts(folder),
+        |manifest| Ok(Some(manifest.recipe)),
+    )
 }

@@ -53,10 +53,16 @@ pub fn make_items<W, I: Send>(
         begins.push(count);
         count += range.count;
     }
-    let (next, end, over) = (AtomicU64::new(0), AtomicU64::new(count), AtomicBool::new(false));
+    let (next, end, over) = (
+        AtomicU64::new(0),
+        AtomicU64::new(count),
+        AtomicBool::new(false),
+    );
     let claim = || {
         let number = next.fetch_add(1, Ordering::Relaxed);
-        let range = begins.partition_point(|&begin| begin <= number).checked_sub(1)?;
+        let range = begins
+            .partition_point(|&begin| begin <= number)
+            .checked_sub(1)?;
         let id = ranges[range].first + number - begins[range];
         if id == ranges[range].first && context.is_ending() {
             end.fetch_min(number, Ordering::Relaxed);
@@ -82,25 +88,34 @@ pub fn make_items<W, I: Send>(
         let collect = || {
             let _end = EndsIfPanicking(&over);
             // Publishing a part takes a moment: when this call is to stop, waiting items are left to the next one.
-            let mut results = receiver.into_iter().take_while(|_| !context.stopped()).map(&mut take);
+            let mut results = receiver
+                .into_iter()
+                .take_while(|_| !context.stopped())
+                .map(&mut take);
             let last = results.find(|result| !matches!(result, Ok(true)));
             over.store(true, Ordering::Relaxed);
             last.unwrap_or(Ok(true))
         };
         let thread = std::thread::Builder::new().name("collector".to_owned());
-        let collector = thread.spawn_scoped(scope, collect).map_err(StageError::Thread)?;
+        let collector = thread
+            .spawn_scoped(scope, collect)
+            .map_err(StageError::Thread)?;
         pool.broadcast(|_| {
             let _end = EndsIfPanicking(&over);
             let mut worker = worker();
             while let Some((range, id)) = claim() {
                 // A stopped worker has not made its item.
-                let Ok(item) = make(&mut worker, id) else { return };
+                let Ok(item) = make(&mut worker, id) else {
+                    return;
+                };
                 // A collector that has ended says so by the flag, and reports the reason itself.
                 sender.send((range, id, item)).unwrap_or_default();
             }
         });
         drop(sender);
-        collector.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        collector
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })?;
     if wants_more && 0 < missing {
         context.check_budget()?;

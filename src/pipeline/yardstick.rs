@@ -10,7 +10,9 @@ const NEAR_EVEN: Discs = Discs(20);
 /// Its near-even positions with their exact scores.
 static POSITIONS: LazyLock<Vec<(Position, Score)>> = LazyLock::new(|| {
     let scored = scored_positions().iter().copied();
-    scored.filter(|(_, score)| score.abs() <= NEAR_EVEN.into()).collect()
+    scored
+        .filter(|(_, score)| score.abs() <= NEAR_EVEN.into())
+        .collect()
 });
 
 /// The *exact MAE* of a model: the mean absolute error in discs of its static value on the near-even positions (exact score

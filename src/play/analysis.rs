@@ -5,7 +5,9 @@ use super::session::GameSession;
 use super::session::review::ReviewedMove;
 use super::teamwork::search_together;
 use crate::artifact::Model;
-use crate::engine::{Depth, Game, Limits, MoveValue, Position, SearchResult, Searcher, Stopped, Team};
+use crate::engine::{
+    Depth, Game, Limits, MoveValue, Position, SearchResult, Searcher, Stopped, Team,
+};
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
 use std::time::Instant;
@@ -60,18 +62,27 @@ pub fn analyze(
         if positions.len() < context.threads {
             return solve_together(memory, model, positions, context);
         }
-        table_bits = memory.map_or(table_bits, |memory| bits_in(memory / context.threads as u64));
-    }
-    let new_searcher = || Searcher::new(&model.evaluation, &model.mpc, table_bits).stopped_by(context.stop);
-    let search = || {
-        let values = positions.par_iter().map_init(new_searcher, |searcher, &position| {
-            context.check()?;
-            let began = Instant::now();
-            searcher.clear();
-            let (result, moves) = value(analysis, model, searcher, position)?;
-            context.progress.advance(1);
-            Ok(Analyzed { result, moves, seconds: began.elapsed().as_secs_f64() })
+        table_bits = memory.map_or(table_bits, |memory| {
+            bits_in(memory / context.threads as u64)
         });
+    }
+    let new_searcher =
+        || Searcher::new(&model.evaluation, &model.mpc, table_bits).stopped_by(context.stop);
+    let search = || {
+        let values = positions
+            .par_iter()
+            .map_init(new_searcher, |searcher, &position| {
+                context.check()?;
+                let began = Instant::now();
+                searcher.clear();
+                let (result, moves) = value(analysis, model, searcher, position)?;
+                context.progress.advance(1);
+                Ok(Analyzed {
+                    result,
+                    moves,
+                    seconds: began.elapsed().as_secs_f64(),
+                })
+            });
         context.pool()?.install(|| values.collect())
     };
     context.observe("search", positions.len() as u64, "positions", search)
@@ -111,16 +122,24 @@ fn solve_together(
 ) -> Result<Vec<Analyzed>, StageError> {
     let size = context.threads.min(TEAM_SIZE_MAX);
     let table_bits = memory.map_or(TABLE_BITS + size.ilog2() as u8, bits_in);
-    let mut team = Team::new(&model.evaluation, &model.mpc, table_bits, size).stopped_by(context.stop);
+    let mut team =
+        Team::new(&model.evaluation, &model.mpc, table_bits, size).stopped_by(context.stop);
     let search = |&position| {
         let began = Instant::now();
         team.clear();
-        let result = search_together(&mut team, |member| member.solve(position)).unless_stopped()?;
+        let result =
+            search_together(&mut team, |member| member.solve(position)).unless_stopped()?;
         context.progress.advance(1);
-        Ok(Analyzed { result, moves: None, seconds: began.elapsed().as_secs_f64() })
+        Ok(Analyzed {
+            result,
+            moves: None,
+            seconds: began.elapsed().as_secs_f64(),
+        })
     };
     let counts = positions.len() as u64;
-    context.observe("search", counts, "positions", || positions.iter().map(search).collect())
+    context.observe("search", counts, "positions", || {
+        positions.iter().map(search).collect()
+    })
 }
 
 /// The largest table of 16-byte entries that fits, as a power of two.
@@ -139,7 +158,13 @@ fn value(
     };
     let mut result = if limits.depth == Depth(0) && limits.exact_empties < position.empties() {
         // The sum of the weights as it is: only a search clamps.
-        SearchResult::finished(model.evaluation.static_value(position), None, Depth(0), false, 1)
+        SearchResult::finished(
+            model.evaluation.static_value(position),
+            None,
+            Depth(0),
+            false,
+            1,
+        )
     } else {
         searcher.search(position, limits).unless_stopped()?
     };

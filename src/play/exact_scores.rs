@@ -49,30 +49,43 @@ pub fn compare(
         return Ok(None);
     }
     let new_searcher = || Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS);
-    let has_best_move = scored.par_iter().map_init(new_searcher, |searcher, &(position, scores, exact, result)| {
-        context.check()?;
-        // A static value has no move: it is the one with the best static value after it, which comes first.
-        let chosen = match result.best_move {
-            None => searcher.move_values(position, Limits::full_width(Depth(0)))?.0.first().map(|value| value.square),
-            chosen => chosen,
-        };
-        if scores.iter().all(|listed| listed.square.is_none()) {
-            return Ok(None);
-        }
-        let mut best = scores.iter().filter(|listed| Score::from(listed.discs) == exact);
-        Ok(chosen.map(|chosen| best.any(|listed| listed.square == Some(chosen))))
-    });
-    let has_best_move: Result<Vec<Option<bool>>, StageError> = context.pool()?.install(|| has_best_move.collect());
+    let has_best_move = scored.par_iter().map_init(
+        new_searcher,
+        |searcher, &(position, scores, exact, result)| {
+            context.check()?;
+            // A static value has no move: it is the one with the best static value after it, which comes first.
+            let chosen = match result.best_move {
+                None => searcher
+                    .move_values(position, Limits::full_width(Depth(0)))?
+                    .0
+                    .first()
+                    .map(|value| value.square),
+                chosen => chosen,
+            };
+            if scores.iter().all(|listed| listed.square.is_none()) {
+                return Ok(None);
+            }
+            let mut best = scores
+                .iter()
+                .filter(|listed| Score::from(listed.discs) == exact);
+            Ok(chosen.map(|chosen| best.any(|listed| listed.square == Some(chosen))))
+        },
+    );
+    let has_best_move: Result<Vec<Option<bool>>, StageError> =
+        context.pool()?.install(|| has_best_move.collect());
     let has_best_move: Vec<bool> = has_best_move?.into_iter().flatten().collect();
     // The sums are those of integers, so their order does not matter.
-    let errors = scored.iter().map(|(_, _, exact, result)| i64::from(result.score.0) - i64::from(exact.0));
+    let errors = scored
+        .iter()
+        .map(|(_, _, exact, result)| i64::from(result.score.0) - i64::from(exact.0));
     let mean = |sum: i64| Score::in_discs(sum as f64 / scored.len() as f64);
     let best_moves = has_best_move.iter().filter(|&&is_best| is_best).count();
     Ok(Some(ExactComparison {
         positions: scored.len(),
         mae: mean(errors.clone().map(i64::abs).sum()),
         bias: mean(errors.sum()),
-        best_moves: (!has_best_move.is_empty()).then(|| best_moves as f64 / has_best_move.len() as f64),
+        best_moves: (!has_best_move.is_empty())
+            .then(|| best_moves as f64 / has_best_move.len() as f64),
         best_move_positions: has_best_move.len(),
     }))
 }
@@ -93,16 +106,29 @@ mod tests {
     fn analyzed(millidiscs: i32, best_move: Option<&str>) -> Analyzed {
         let best_move = best_move.map(|name| name.parse().unwrap());
         let result = SearchResult::finished(Score(millidiscs), best_move, Depth(1), false, 1);
-        Analyzed { result, moves: None, seconds: 0.0 }
+        Analyzed {
+            result,
+            moves: None,
+            seconds: 0.0,
+        }
     }
 
     fn compared(lines: &[String], analyzed: &[Analyzed]) -> Option<ExactComparison> {
         let scored = read_positions(Path::new("a"), lines.join("\n").as_bytes()).unwrap();
-        let positions: Vec<Position> = scored.iter().map(|scored| scored.game.latest().position).collect();
+        let positions: Vec<Position> = scored
+            .iter()
+            .map(|scored| scored.game.latest().position)
+            .collect();
         let listed: Vec<Vec<MoveScore>> = scored.into_iter().map(|scored| scored.scores).collect();
         let model = LoadedModel::builtin(Builtin::SquareWeights).model;
         let never = AtomicBool::new(false);
-        let context = Context { threads: 2, stop: &never, budget_spent: &never, progress: &(), host: &() };
+        let context = Context {
+            threads: 2,
+            stop: &never,
+            budget_spent: &never,
+            progress: &(),
+            host: &(),
+        };
         compare(&model, &positions, &listed, analyzed, context).unwrap()
     }
 
@@ -125,28 +151,60 @@ mod tests {
             analyzed(3_250, None),
             analyzed(5_250, Some("d3")),
         ];
-        let expected =
-            ExactComparison { positions: 4, mae: 2.0, bias: -1.0, best_moves: Some(2.0 / 3.0), best_move_positions: 3 };
+        let expected = ExactComparison {
+            positions: 4,
+            mae: 2.0,
+            bias: -1.0,
+            best_moves: Some(2.0 / 3.0),
+            best_move_positions: 3,
+        };
         assert_eq!(compared(&lines, &values), Some(expected));
     }
 
     #[test]
     fn a_move_that_is_not_listed_is_not_a_best_one() {
-        let found = compared(&[format!("{START} X; d3:+2;")], &[analyzed(2_000, Some("c4"))]).unwrap();
-        assert_eq!((found.mae, found.bias, found.best_moves), (0.0, 0.0, Some(0.0)));
+        let found = compared(
+            &[format!("{START} X; d3:+2;")],
+            &[analyzed(2_000, Some("c4"))],
+        )
+        .unwrap();
+        assert_eq!(
+            (found.mae, found.bias, found.best_moves),
+            (0.0, 0.0, Some(0.0))
+        );
     }
 
     #[test]
     fn a_pass_counts_for_the_errors_alone() {
         let found = compared(&[format!("{PASS} X; --:-1;")], &[analyzed(500, None)]).unwrap();
-        assert_eq!((found.mae, found.bias, found.best_moves, found.best_move_positions), (1.5, 1.5, None, 0));
+        assert_eq!(
+            (
+                found.mae,
+                found.bias,
+                found.best_moves,
+                found.best_move_positions
+            ),
+            (1.5, 1.5, None, 0)
+        );
     }
 
     #[test]
     fn a_score_without_a_move_counts_for_the_errors_alone() {
         let lines = [format!("{START} X; --:+2;"), format!("{START} X; d3:-1;")];
-        let found = compared(&lines, &[analyzed(500, Some("d3")), analyzed(0, Some("d3"))]).unwrap();
-        assert_eq!((found.mae, found.bias, found.best_moves, found.best_move_positions), (1.25, -0.25, Some(1.0), 1));
+        let found = compared(
+            &lines,
+            &[analyzed(500, Some("d3")), analyzed(0, Some("d3"))],
+        )
+        .unwrap();
+        assert_eq!(
+            (
+                found.mae,
+                found.bias,
+                found.best_moves,
+                found.best_move_positions
+            ),
+            (1.25, -0.25, Some(1.0), 1)
+        );
     }
 
     #[test]
@@ -162,6 +220,9 @@ mod tests {
     #[test]
     fn without_scores_there_is_nothing_to_compare() {
         let lines = [format!("{START} X; --:-127;"), "f5d6".to_owned()];
-        assert_eq!(compared(&lines, &[analyzed(0, None), analyzed(0, None)]), None);
+        assert_eq!(
+            compared(&lines, &[analyzed(0, None), analyzed(0, None)]),
+            None
+        );
     }
 }

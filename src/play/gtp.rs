@@ -26,35 +26,65 @@ const COMMANDS: [(&str, Act); 20] = [
     ("protocol_version", |_, _| Ok("2".to_owned())),
     ("name", |_, _| Ok("renma".to_owned())),
     ("version", |_, _| Ok(env!("CARGO_PKG_VERSION").to_owned())),
-    ("known_command", |_, arguments| Ok(arguments.first().is_some_and(|name| find(name).is_some()).to_string())),
-    ("list_commands", |_, _| Ok(COMMANDS.map(|(name, _)| name).join("\n"))),
+    ("known_command", |_, arguments| {
+        Ok(arguments
+            .first()
+            .is_some_and(|name| find(name).is_some())
+            .to_string())
+    }),
+    ("list_commands", |_, _| {
+        Ok(COMMANDS.map(|(name, _)| name).join("\n"))
+    }),
     ("quit", |_, _| Ok(String::new())),
-    ("boardsize", |_, arguments| match number::<u32>(arguments.first())? {
-        8 => Ok(String::new()),
-        _ => Err("unacceptable size".to_owned()),
+    ("boardsize", |_, arguments| {
+        match number::<u32>(arguments.first())? {
+            8 => Ok(String::new()),
+            _ => Err("unacceptable size".to_owned()),
+        }
     }),
     ("clear_board", |engine, _| engine.clear_board()),
     // A compensation for the second player: Othello has none, and programs send it anyway.
-    ("komi", |_, arguments| number::<f64>(arguments.first()).map(|_| String::new())),
-    ("play", |engine, arguments| engine.play(color(arguments)?, vertex(arguments.get(1))?)),
-    ("genmove", |engine, arguments| engine.genmove(color(arguments)?)),
-    ("reg_genmove", |engine, arguments| engine.reg_genmove(color(arguments)?)),
+    ("komi", |_, arguments| {
+        number::<f64>(arguments.first()).map(|_| String::new())
+    }),
+    ("play", |engine, arguments| {
+        engine.play(color(arguments)?, vertex(arguments.get(1))?)
+    }),
+    ("genmove", |engine, arguments| {
+        engine.genmove(color(arguments)?)
+    }),
+    ("reg_genmove", |engine, arguments| {
+        engine.reg_genmove(color(arguments)?)
+    }),
     ("undo", |engine, _| engine.undo()),
     ("showboard", |engine, _| engine.show_board()),
     ("final_score", |engine, _| engine.final_score()),
-    ("time_settings", |engine, arguments| engine.set_time(seconds(arguments)?)),
-    ("time_left", |engine, arguments| engine.set_time_left(color(arguments)?, seconds(&arguments[1..])?)),
+    ("time_settings", |engine, arguments| {
+        engine.set_time(seconds(arguments)?)
+    }),
+    ("time_left", |engine, arguments| {
+        engine.set_time_left(color(arguments)?, seconds(&arguments[1..])?)
+    }),
     ("list_games", |_, _| Ok(GAME.to_owned())),
     ("set_game", |_, arguments| match arguments.first() {
         Some(game) if game == GAME => Ok(String::new()),
         _ => Err("unsupported game".to_owned()),
     }),
-    ("renma-hint", |engine, arguments| engine.hint(arguments.first().map_or(Ok(1), |count| number(Some(count)))?)),
+    ("renma-hint", |engine, arguments| {
+        engine.hint(
+            arguments
+                .first()
+                .map_or(Ok(1), |count| number(Some(count)))?,
+        )
+    }),
 ];
 
 /// What answers a command, if there is one of this name.
 fn find(command: &str) -> Option<Act> {
-    COMMANDS.iter().find(|(name, _)| *name == command).map(|(_, act)| *act)
+    COMMANDS
+        .iter()
+        .find(|(name, _)| *name == command)
+        .map(|(_, act)| *act)
 }
 
 /// A longer time is a year.
@@ -74,7 +104,14 @@ pub fn serve(
     let mut engine = Engine::new(GameSession::new(model, settings, stop));
     let lines = Lines::read(input);
     while let Some(line) = lines.next(stop) {
-        let Some(Request { id, command, arguments }) = Request::parse(&line.text) else { continue };
+        let Some(Request {
+            id,
+            command,
+            arguments,
+        }) = Request::parse(&line.text)
+        else {
+            continue;
+        };
         let answer = match find(&command) {
             _ if line.is_cut => Err("line too long".to_owned()),
             Some(act) => act(&mut engine, &arguments),
@@ -107,7 +144,12 @@ struct Engine<'a> {
 
 impl<'a> Engine<'a> {
     fn new(session: GameSession<'a>) -> Self {
-        Self { session, turns: Vec::new(), full_clock: None, clocks: [None; 2] }
+        Self {
+            session,
+            turns: Vec::new(),
+            full_clock: None,
+            clocks: [None; 2],
+        }
     }
 
     fn clear_board(&mut self) -> GtpAnswer {
@@ -119,10 +161,12 @@ impl<'a> Engine<'a> {
 
     fn play(&mut self, black: bool, square: Option<Square>) -> GtpAnswer {
         let plies = self.session.game().plies().len();
-        self.session.play_as(black, square).map_err(|error| match error {
-            Forbidden::Turn => format!("illegal move: {error}"),
-            Forbidden::Move(_) | Forbidden::Pass => "illegal move".to_owned(),
-        })?;
+        self.session
+            .play_as(black, square)
+            .map_err(|error| match error {
+                Forbidden::Turn => format!("illegal move: {error}"),
+                Forbidden::Move(_) | Forbidden::Pass => "illegal move".to_owned(),
+            })?;
         self.turns.push(plies);
         Ok(String::new())
     }
@@ -130,7 +174,9 @@ impl<'a> Engine<'a> {
     fn genmove(&mut self, black: bool) -> GtpAnswer {
         let (begun, plies) = (Instant::now(), self.session.game().plies().len());
         let square = self.best_move(black)?;
-        self.session.play(square).map_err(|error| error.to_string())?;
+        self.session
+            .play(square)
+            .map_err(|error| error.to_string())?;
         self.turns.push(plies);
         let clock = &mut self.clocks[usize::from(black)];
         *clock = clock.map(|clock| clock.after(begun.elapsed()));
@@ -154,7 +200,10 @@ impl<'a> Engine<'a> {
             }
             self.session.play(None).map_err(|error| error.to_string())?;
         }
-        Ok(self.session.search_on(self.clocks[usize::from(black)]).best_move)
+        Ok(self
+            .session
+            .search_on(self.clocks[usize::from(black)])
+            .best_move)
     }
 
     /// Main time, then periods for a number of stones each; no stones in a period of some length are no limit.
@@ -162,7 +211,11 @@ impl<'a> Engine<'a> {
         let [main, period, stones] = times;
         let is_limited = period == 0.0 || 0.0 < stones;
         let period = (0.0 < period).then(|| (duration(period), stones as u32));
-        self.full_clock = is_limited.then(|| Clock { left: duration(main), moves: None, period });
+        self.full_clock = is_limited.then(|| Clock {
+            left: duration(main),
+            moves: None,
+            period,
+        });
         self.clocks = [self.full_clock; 2];
         Ok(String::new())
     }
@@ -171,7 +224,11 @@ impl<'a> Engine<'a> {
         let [left, stones] = times;
         let moves = (0.0 < stones).then_some(stones as u32);
         let period = self.full_clock.and_then(|clock| clock.period);
-        self.clocks[usize::from(black)] = Some(Clock { left: duration(left), moves, period });
+        self.clocks[usize::from(black)] = Some(Clock {
+            left: duration(left),
+            moves,
+            period,
+        });
         Ok(String::new())
     }
 
@@ -183,7 +240,11 @@ impl<'a> Engine<'a> {
 
     fn show_board(&self) -> GtpAnswer {
         let game = self.session.game();
-        Ok(format!("\n{}\n{}", strip_str(&board_picture(game, false)), counts_text(game)))
+        Ok(format!(
+            "\n{}\n{}",
+            strip_str(&board_picture(game, false)),
+            counts_text(game)
+        ))
     }
 
     /// As Go writes it; empty squares count for the winner.
@@ -201,11 +262,22 @@ impl<'a> Engine<'a> {
 
     /// One line per move: the move, its value in discs, how far it was searched, and what follows it if it is the only one.
     fn hint(&mut self, count: usize) -> GtpAnswer {
-        let hints = self.session.hints(count, self.session.limits()).map_err(|error| error.to_string())?;
-        let depth = if hints.exact { "exact".to_owned() } else { format!("depth {}", hints.depth.0) };
+        let hints = self
+            .session
+            .hints(count, self.session.limits())
+            .map_err(|error| error.to_string())?;
+        let depth = if hints.exact {
+            "exact".to_owned()
+        } else {
+            format!("depth {}", hints.depth.0)
+        };
         let mut text = String::new();
         for hint in &hints.hints {
-            let line: String = hint.line.iter().map(|&square| format!(" {}", vertex_text(Some(square)))).collect();
+            let line: String = hint
+                .line
+                .iter()
+                .map(|&square| format!(" {}", vertex_text(Some(square))))
+                .collect();
             let square = vertex_text(hint.square);
             text += &format!("\n{square} {:+.2} {depth}{line}", hint.score.discs());
         }
@@ -218,14 +290,17 @@ fn syntax_error() -> String {
 }
 
 fn number<T: std::str::FromStr>(text: Option<&String>) -> Result<T, String> {
-    text.and_then(|text| text.parse().ok()).ok_or_else(syntax_error)
+    text.and_then(|text| text.parse().ok())
+        .ok_or_else(syntax_error)
 }
 
 /// This many numbers, none of them negative.
 fn seconds<const N: usize>(arguments: &[String]) -> Result<[f64; N], String> {
     let number = |text: &String| text.parse().ok().filter(|number| 0.0 <= *number);
     let numbers: Option<Vec<f64>> = arguments.iter().map(number).collect();
-    numbers.and_then(|numbers| numbers.try_into().ok()).ok_or_else(syntax_error)
+    numbers
+        .and_then(|numbers| numbers.try_into().ok())
+        .ok_or_else(syntax_error)
 }
 
 /// A time that [`seconds`] has read.
@@ -235,7 +310,11 @@ fn duration(seconds: f64) -> Duration {
 
 /// Whether the color that the arguments begin with is black.
 fn color(arguments: &[String]) -> Result<bool, String> {
-    match arguments.first().map(|text| text.to_ascii_lowercase()).as_deref() {
+    match arguments
+        .first()
+        .map(|text| text.to_ascii_lowercase())
+        .as_deref()
+    {
         Some("b" | "black") => Ok(true),
         Some("w" | "white") => Ok(false),
         _ => Err(syntax_error()),
@@ -244,7 +323,8 @@ fn color(arguments: &[String]) -> Result<bool, String> {
 
 /// A square or a pass.
 fn vertex(text: Option<&String>) -> Result<Option<Square>, String> {
-    text.and_then(|text| parse_move(text).ok()).ok_or_else(syntax_error)
+    text.and_then(|text| parse_move(text).ok())
+        .ok_or_else(syntax_error)
 }
 
 fn vertex_text(square: Option<Square>) -> String {
@@ -262,7 +342,11 @@ mod tests {
     #[test]
     fn moves_are_charged_to_clocks_that_begin_again_with_the_period_and_the_game() {
         let model = LoadedModel::builtin(Builtin::SquareWeights).model;
-        let mut engine = Engine::new(GameSession::new(&model, Limits::full_width(Depth(1)), &NEVER));
+        let mut engine = Engine::new(GameSession::new(
+            &model,
+            Limits::full_width(Depth(1)),
+            &NEVER,
+        ));
         engine.set_time([0.0, 1000.0, 2.0]).unwrap();
         let full = engine.clocks;
         engine.reg_genmove(true).unwrap();
@@ -272,8 +356,15 @@ mod tests {
         assert_eq!(moves(&engine), [None, Some(1)]);
         engine.genmove(false).unwrap();
         engine.genmove(true).unwrap();
-        let period = Clock { left: Duration::from_secs(1000), moves: Some(2), period: full[1].unwrap().period };
-        assert_eq!((moves(&engine)[0], engine.clocks[1]), (Some(1), Some(period)));
+        let period = Clock {
+            left: Duration::from_secs(1000),
+            moves: Some(2),
+            period: full[1].unwrap().period,
+        };
+        assert_eq!(
+            (moves(&engine)[0], engine.clocks[1]),
+            (Some(1), Some(period))
+        );
         // What the other program says about the time leaves the period as it is.
         engine.set_time_left(false, [5.0, 1.0]).unwrap();
         engine.genmove(false).unwrap();

@@ -28,12 +28,37 @@ pub const LEVELS: [Level; 15] = [
     level("champion", 186, 15, 22, MpcLevel::P95),
 ];
 
-const fn level(name: &'static str, gain: u16, depth: u8, exact_empties: u8, mpc: MpcLevel) -> Level {
-    Level { name, gain, depth: Depth(depth), exact_empties, mpc, aim: 1.0, noise: 0.0 }
+const fn level(
+    name: &'static str,
+    gain: u16,
+    depth: u8,
+    exact_empties: u8,
+    mpc: MpcLevel,
+) -> Level {
+    Level {
+        name,
+        gain,
+        depth: Depth(depth),
+        exact_empties,
+        mpc,
+        aim: 1.0,
+        noise: 0.0,
+    }
 }
 
-const fn weak(name: &'static str, gain: u16, depth: u8, exact_empties: u8, aim: f64, noise: f64) -> Level {
-    Level { aim, noise, ..level(name, gain, depth, exact_empties, MpcLevel::FullWidth) }
+const fn weak(
+    name: &'static str,
+    gain: u16,
+    depth: u8,
+    exact_empties: u8,
+    aim: f64,
+    noise: f64,
+) -> Level {
+    Level {
+        aim,
+        noise,
+        ..level(name, gain, depth, exact_empties, MpcLevel::FullWidth)
+    }
 }
 
 /// A strength of the engine.
@@ -59,22 +84,38 @@ impl Level {
 
     /// Its place in [`LEVELS`], from 1.
     pub fn number(&self) -> usize {
-        LEVELS.iter().take_while(|level| level.name != self.name).count() + 1
+        LEVELS
+            .iter()
+            .take_while(|level| level.name != self.name)
+            .count()
+            + 1
     }
 
     /// The sum of the gains up to it.
     pub fn elo(&self) -> u16 {
-        LEVELS.iter().take(self.number()).map(|level| level.gain).sum()
+        LEVELS
+            .iter()
+            .take(self.number())
+            .map(|level| level.gain)
+            .sum()
     }
 
     /// The limits of its searches.
     pub fn limits(&self) -> Limits {
-        Limits { exact_empties: self.exact_empties, mpc: self.mpc, ..Limits::full_width(self.depth) }
+        Limits {
+            exact_empties: self.exact_empties,
+            mpc: self.mpc,
+            ..Limits::full_width(self.depth)
+        }
     }
 
     /// The limits of hints and values: its own, or those of [`Level::DEFAULT`] if it is a weaker one.
     pub fn advice(&self) -> Limits {
-        if self.number() < Self::DEFAULT.number() { Self::DEFAULT.limits() } else { self.limits() }
+        if self.number() < Self::DEFAULT.number() {
+            Self::DEFAULT.limits()
+        } else {
+            self.limits()
+        }
     }
 
     /// The move that it plays in a game, with the value of that move. It depends on the position and the level alone if it is
@@ -87,13 +128,24 @@ impl Level {
             session.move_values(limits).ok()
         });
         let position = session.game().latest().position;
-        let Some((mut values, nodes)) = values.flatten().filter(|(values, _)| !values.is_empty()) else {
+        let Some((mut values, nodes)) = values.flatten().filter(|(values, _)| !values.is_empty())
+        else {
             return session.search_within(limits);
         };
         values.sort_by_key(|value| value.square);
-        let mut rng = stream(self.number() as u64, Stream::Noise(position.player(), position.opponent()));
-        let noisy = values.iter().map(|value| (self.aim * value.score.discs() + self.noise * normal(&mut rng), value));
-        let (_, best) = noisy.max_by(|(one, _), (other, _)| one.total_cmp(other)).expect("there are moves");
+        let mut rng = stream(
+            self.number() as u64,
+            Stream::Noise(position.player(), position.opponent()),
+        );
+        let noisy = values.iter().map(|value| {
+            (
+                self.aim * value.score.discs() + self.noise * normal(&mut rng),
+                value,
+            )
+        });
+        let (_, best) = noisy
+            .max_by(|(one, _), (other, _)| one.total_cmp(other))
+            .expect("there are moves");
         let exact = position.empties() <= limits.exact_empties;
         SearchResult::finished(best.score, Some(best.square), limits.depth, exact, nodes)
     }
@@ -111,9 +163,15 @@ impl FromStr for Level {
 
     /// A number or a name.
     fn from_str(text: &str) -> Result<Self, String> {
-        let is_named = |level: &&Self| level.name.eq_ignore_ascii_case(text) || text.parse() == Ok(level.number());
+        let is_named = |level: &&Self| {
+            level.name.eq_ignore_ascii_case(text) || text.parse() == Ok(level.number())
+        };
         let expected = || {
-            format!("a level is a number from 1 to {}, or {}", LEVELS.len(), LEVELS.map(|level| level.name).join(", "))
+            format!(
+                "a level is a number from 1 to {}, or {}",
+                LEVELS.len(),
+                LEVELS.map(|level| level.name).join(", ")
+            )
         };
         LEVELS.iter().find(is_named).copied().ok_or_else(expected)
     }
@@ -123,9 +181,15 @@ impl FromStr for Level {
 pub fn levels_text() -> String {
     let row = |level: &Level| {
         let (number, name, elo) = (level.number(), level.name, level.elo());
-        format!("\n{number:>5} {name:<9} {:>5} {:>5} {:>5} {elo:>4}", level.depth.0, level.exact_empties, level.noise)
+        format!(
+            "\n{number:>5} {name:<9} {:>5} {:>5} {:>5} {elo:>4}",
+            level.depth.0, level.exact_empties, level.noise
+        )
     };
-    format!("level name      depth exact noise  Elo{}", LEVELS.iter().map(row).collect::<String>())
+    format!(
+        "level name      depth exact noise  Elo{}",
+        LEVELS.iter().map(row).collect::<String>()
+    )
 }
 
 /// A number of nearly normal distribution, the sum of twelve uniform ones: the same on every machine.
@@ -145,13 +209,20 @@ mod tests {
     fn a_level_is_a_number_or_a_name() {
         for (number, level) in (1..).zip(LEVELS) {
             assert_eq!(level.number(), number);
-            for text in [number.to_string(), level.to_string(), level.name.to_uppercase()] {
+            for text in [
+                number.to_string(),
+                level.to_string(),
+                level.name.to_uppercase(),
+            ] {
                 assert_eq!(text.parse(), Ok(level), "{text}");
             }
         }
         for text in ["0", "16", "-1", "256", "", "high"] {
             let error = text.parse::<Level>().unwrap_err();
-            assert!(error.starts_with("a level is a number from 1 to 15, or beginner, novice, "), "{text}: {error}");
+            assert!(
+                error.starts_with("a level is a number from 1 to 15, or beginner, novice, "),
+                "{text}: {error}"
+            );
         }
     }
 
@@ -160,9 +231,16 @@ mod tests {
         for (before, level) in LEVELS.iter().zip(&LEVELS[1..]) {
             assert!((100..=250).contains(&level.gain), "{level:?}");
             assert_eq!(level.elo(), before.elo() + level.gain);
-            assert!(before.depth < level.depth || level.noise < before.noise, "{level:?}");
+            assert!(
+                before.depth < level.depth || level.noise < before.noise,
+                "{level:?}"
+            );
         }
-        assert!(levels_text().lines().all(|line| line.len() <= 38), "{}", levels_text());
+        assert!(
+            levels_text().lines().all(|line| line.len() <= 38),
+            "{}",
+            levels_text()
+        );
         assert_eq!(levels_text().lines().count(), 1 + LEVELS.len());
     }
 
@@ -179,7 +257,10 @@ mod tests {
         let mean = drawn.iter().sum::<f64>() / 1e4;
         let variance = drawn.iter().map(|noise| noise * noise).sum::<f64>() / 1e4;
         let within = drawn.iter().filter(|noise| noise.abs() < 1.0).count();
-        assert!(mean.abs() < 0.05 && (variance - 1.0).abs() < 0.05, "{mean} {variance}");
+        assert!(
+            mean.abs() < 0.05 && (variance - 1.0).abs() < 0.05,
+            "{mean} {variance}"
+        );
         assert!((6_600..7_050).contains(&within), "{within}");
     }
 
@@ -203,15 +284,26 @@ mod tests {
     #[test]
     fn a_level_without_noise_plays_the_best_move_and_one_that_aims_low_the_worst() {
         let model = LoadedModel::builtin(Builtin::SquareWeights).model;
-        let exact = Level { noise: 0.0, depth: Depth(2), ..LEVELS[10] };
-        let low = Level { noise: 1e-6, aim: -1.0, ..exact };
+        let exact = Level {
+            noise: 0.0,
+            depth: Depth(2),
+            ..LEVELS[10]
+        };
+        let low = Level {
+            noise: 1e-6,
+            aim: -1.0,
+            ..exact
+        };
         let mut session = GameSession::new(&model, exact.limits(), &NEVER);
         for _ in 0..20 {
             let (values, _) = session.move_values(exact.limits()).unwrap();
             let (best, worst) = (exact.choose(&mut session), low.choose(&mut session));
             assert_eq!(best.score, values[0].score);
             assert_eq!(worst.score, values[values.len() - 1].score);
-            assert_eq!((worst.depth, worst.exact, worst.stopped), (Depth(2), false, false));
+            assert_eq!(
+                (worst.depth, worst.exact, worst.stopped),
+                (Depth(2), false, false)
+            );
             session.play(best.best_move).unwrap();
         }
     }
@@ -220,7 +312,13 @@ mod tests {
     fn a_weak_level_that_is_stopped_says_so() {
         let model = LoadedModel::builtin(Builtin::SquareWeights).model;
         let stop = AtomicBool::new(true);
-        let deep = Level { depth: Depth(12), ..LEVELS[3] };
-        assert!(deep.choose(&mut GameSession::new(&model, deep.limits(), &stop)).stopped);
+        let deep = Level {
+            depth: Depth(12),
+            ..LEVELS[3]
+        };
+        assert!(
+            deep.choose(&mut GameSession::new(&model, deep.limits(), &stop))
+                .stopped
+        );
     }
 }

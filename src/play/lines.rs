@@ -71,7 +71,12 @@ impl Lines {
                     read = editor.readline(&prompt);
                 }
                 let sent = match read {
-                    Ok(text) => sender.send(InputLine { text, is_cut: false }).is_ok(),
+                    Ok(text) => sender
+                        .send(InputLine {
+                            text,
+                            is_cut: false,
+                        })
+                        .is_ok(),
                     // Where this fails, the end of the lines ends the session too.
                     Err(ReadlineError::Interrupted) => kill_process(getpid(), Signal::INT).is_ok(),
                     Err(_) => false,
@@ -81,7 +86,10 @@ impl Lines {
                 }
             }
         });
-        Ok(Self { lines, typed: Some(Typed { prompts, state }) })
+        Ok(Self {
+            lines,
+            typed: Some(Typed { prompts, state }),
+        })
     }
 
     /// Reads lines until the input ends or the session does. An input that cannot be read has ended.
@@ -124,7 +132,10 @@ fn forward(mut input: impl BufRead, sender: &Sender<InputLine>, arrive: &impl Fn
     let mut is_rest = false;
     loop {
         let mut bytes = Vec::new();
-        let read = input.by_ref().take(LINE_SIZE_MAX).read_until(b'\n', &mut bytes);
+        let read = input
+            .by_ref()
+            .take(LINE_SIZE_MAX)
+            .read_until(b'\n', &mut bytes);
         if bytes.is_empty() || read.is_err() {
             return;
         }
@@ -132,7 +143,8 @@ fn forward(mut input: impl BufRead, sender: &Sender<InputLine>, arrive: &impl Fn
         if std::mem::replace(&mut is_rest, is_cut) {
             continue;
         }
-        let text = String::from_utf8_lossy(bytes.strip_suffix(b"\n").unwrap_or(&bytes)).into_owned();
+        let text =
+            String::from_utf8_lossy(bytes.strip_suffix(b"\n").unwrap_or(&bytes)).into_owned();
         let line = InputLine { text, is_cut };
         arrive(&line);
         // A session that is over takes no more lines.
@@ -156,7 +168,10 @@ mod tests {
         let text = format!("go\n{long}\n{exact}\nmove \u{e9}\nquit");
         let lines = Lines::read(Cursor::new(text.into_bytes()));
         let lines: Vec<InputLine> = std::iter::from_fn(|| lines.next(&NEVER)).collect();
-        let line = |text: &str, is_cut| InputLine { text: text.to_owned(), is_cut };
+        let line = |text: &str, is_cut| InputLine {
+            text: text.to_owned(),
+            is_cut,
+        };
         let cut = line(&long[..LINE_SIZE_MAX as usize], true);
         let whole = ["move \u{e9}", "quit"].map(|text| line(text, false));
         assert!(lines[1] == cut && lines[2] == line(&exact, false));

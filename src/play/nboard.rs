@@ -29,7 +29,12 @@ pub fn serve(
 ) -> io::Result<()> {
     let (lines, pings) = read_commands(input);
     let pings = &*pings;
-    let mut engine = Engine { session: GameSession::new(model, settings, &pings.stop), version: 2, pings, output };
+    let mut engine = Engine {
+        session: GameSession::new(model, settings, &pings.stop),
+        version: 2,
+        pings,
+        output,
+    };
     let pass_on = |ended: Receiver<()>| {
         while ended.recv_timeout(BETWEEN_CHECKS) == Err(RecvTimeoutError::Timeout) {
             if stop.load(Ordering::Relaxed) {
@@ -90,11 +95,16 @@ impl Engine<'_> {
     }
 
     fn say_name(&mut self) -> io::Result<()> {
-        self.say(&format!("set myname {NAME}{}", self.session.limits().depth.0))
+        self.say(&format!(
+            "set myname {NAME}{}",
+            self.session.limits().depth.0
+        ))
     }
 
     fn set(&mut self, arguments: &str) -> io::Result<()> {
-        let (name, value) = arguments.split_once(char::is_whitespace).unwrap_or((arguments, ""));
+        let (name, value) = arguments
+            .split_once(char::is_whitespace)
+            .unwrap_or((arguments, ""));
         match (name, value.trim().parse()) {
             ("depth", Ok(depth)) => {
                 let depth = Depth(u64::clamp(depth, 1, Depth::MAX.0.into()) as u8);
@@ -111,7 +121,8 @@ impl Engine<'_> {
 
     fn play(&mut self, text: &str) -> io::Result<()> {
         let square = parse_move(text).map_err(|error| error.to_string());
-        let played = square.and_then(|square| self.session.play(square).map_err(|error| error.to_string()));
+        let played =
+            square.and_then(|square| self.session.play(square).map_err(|error| error.to_string()));
         played.or_else(|reason| self.say(&format!("status cannot play {text}: {reason}")))
     }
 
@@ -121,7 +132,11 @@ impl Engine<'_> {
         let result = self.session.search();
         let seconds = begun.elapsed().as_secs_f64();
         self.say(&format!("nodestats {} {seconds:.3}", result.nodes))?;
-        self.say(&format!("=== {}/{}/{seconds:.3}", move_name(result.best_move), eval_text(result.score)))
+        self.say(&format!(
+            "=== {}/{}/{seconds:.3}",
+            move_name(result.best_move),
+            eval_text(result.score)
+        ))
     }
 
     /// Values of the best moves, one ply deeper each time.
@@ -130,14 +145,31 @@ impl Engine<'_> {
         let begun = Instant::now();
         let mut nodes = 0;
         for limits in deepening(self.session.game().latest(), self.session.limits()) {
-            let Ok(hints) = self.session.hints(count, limits) else { break };
-            let depth = if hints.exact { "100%".to_owned() } else { hints.depth.0.to_string() };
-            for Hint { square, line, score } in hints.hints {
-                let line: String = std::iter::once(square).chain(line.into_iter().map(Some)).map(move_name).collect();
+            let Ok(hints) = self.session.hints(count, limits) else {
+                break;
+            };
+            let depth = if hints.exact {
+                "100%".to_owned()
+            } else {
+                hints.depth.0.to_string()
+            };
+            for Hint {
+                square,
+                line,
+                score,
+            } in hints.hints
+            {
+                let line: String = std::iter::once(square)
+                    .chain(line.into_iter().map(Some))
+                    .map(move_name)
+                    .collect();
                 self.say(&format!("search {line} {} 0 {depth}", eval_text(score)))?;
             }
             nodes += hints.nodes;
-            self.say(&format!("nodestats {nodes} {:.3}", begun.elapsed().as_secs_f64()))?;
+            self.say(&format!(
+                "nodestats {nodes} {:.3}",
+                begun.elapsed().as_secs_f64()
+            ))?;
             if limits.nodes.is_some_and(|nodes_max| nodes_max <= nodes) {
                 break;
             }
@@ -149,10 +181,21 @@ impl Engine<'_> {
     fn analyze(&mut self) -> io::Result<()> {
         self.say(&format!("status {NAME} is analyzing"))?;
         for ply in (0..self.session.game().positions().len()).rev() {
-            let ColoredPosition { position, black_to_move } = self.session.game().positions()[ply];
-            let found = self.session.search_position(position, self.session.limits());
-            let Ok(result) = found.unless_stopped() else { break };
-            let score = if black_to_move { result.score } else { -result.score };
+            let ColoredPosition {
+                position,
+                black_to_move,
+            } = self.session.game().positions()[ply];
+            let found = self
+                .session
+                .search_position(position, self.session.limits());
+            let Ok(result) = found.unless_stopped() else {
+                break;
+            };
+            let score = if black_to_move {
+                result.score
+            } else {
+                -result.score
+            };
             self.say(&format!("analysis {ply} {}", eval_text(score)))?;
         }
         self.say("status")
@@ -163,8 +206,16 @@ impl Engine<'_> {
 fn deepening(current: ColoredPosition, limits: Limits) -> impl Iterator<Item = Limits> {
     let empties = current.position.empties();
     let is_exact = empties <= limits.exact_empties;
-    let depth_max = limits.depth.0.min(if is_exact { empties.saturating_sub(1) } else { empties.max(1) });
-    let by_depth = (1..=depth_max).map(move |depth| Limits { depth: Depth(depth), exact_empties: 0, ..limits });
+    let depth_max = limits.depth.0.min(if is_exact {
+        empties.saturating_sub(1)
+    } else {
+        empties.max(1)
+    });
+    let by_depth = (1..=depth_max).map(move |depth| Limits {
+        depth: Depth(depth),
+        exact_empties: 0,
+        ..limits
+    });
     by_depth.chain(is_exact.then_some(limits))
 }
 

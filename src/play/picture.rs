@@ -15,14 +15,20 @@ const EMPTY: Style = on_green(AnsiColor::Black);
 const MARK: Style = on_green(AnsiColor::BrightYellow).bold();
 
 const fn on_green(color: AnsiColor) -> Style {
-    Style::new().fg_color(Some(Color::Ansi(color))).bg_color(Some(Color::Ansi(AnsiColor::Green)))
+    Style::new()
+        .fg_color(Some(Color::Ansi(color)))
+        .bg_color(Some(Color::Ansi(AnsiColor::Green)))
 }
 
 /// The squares with coordinates. The last move is in brackets, and legal moves are marked if `shows_moves` is set.
 pub fn board_picture(game: &Game, shows_moves: bool) -> String {
     let colored = game.latest();
     let (Black(black), White(white)) = colored.boards();
-    let moves = if shows_moves { colored.position.legal_moves() } else { 0 };
+    let moves = if shows_moves {
+        colored.position.legal_moves()
+    } else {
+        0
+    };
     let last = game.plies().last().copied().flatten();
     let cell = |square: Square| match square.bit() {
         bit if black & bit != 0 => ('X', BLACK),
@@ -31,7 +37,9 @@ pub fn board_picture(game: &Game, shows_moves: bool) -> String {
         _ => ('.', EMPTY),
     };
     let rows = (0..8).map(|row| {
-        let squares: Vec<Square> = (0..8).filter_map(|column| Square::at(column, row)).collect();
+        let squares: Vec<Square> = (0..8)
+            .filter_map(|column| Square::at(column, row))
+            .collect();
         let cells = squares.iter().enumerate().map(|(column, &square)| {
             let follows_last = 0 < column && Some(squares[column - 1]) == last;
             let space = match follows_last {
@@ -42,8 +50,16 @@ pub fn board_picture(game: &Game, shows_moves: bool) -> String {
             let (disc, style) = cell(square);
             format!("{MARK}{space}{MARK:#}{style}{disc}{style:#}")
         });
-        let end = if last.is_some() && squares.last().copied() == last { ']' } else { ' ' };
-        format!("{FRAME}{}{FRAME:#}{}{MARK}{end}{MARK:#}", row + 1, cells.collect::<String>())
+        let end = if last.is_some() && squares.last().copied() == last {
+            ']'
+        } else {
+            ' '
+        };
+        format!(
+            "{FRAME}{}{FRAME:#}{}{MARK}{end}{MARK:#}",
+            row + 1,
+            cells.collect::<String>()
+        )
     });
     let rows: Vec<String> = rows.collect();
     format!("{FRAME}  a b c d e f g h{FRAME:#}\n{}", rows.join("\n"))
@@ -68,11 +84,25 @@ mod tests {
     #[test]
     fn the_last_move_is_in_brackets_wherever_it_is() {
         let game = |moves: &str| Game::from_transcript(moves).unwrap();
-        let picture = |moves: &str, shows_moves| strip_str(&board_picture(&game(moves), shows_moves)).to_string();
-        let rows = |text: &str| text.lines().map(|row| row.trim_end().to_owned()).collect::<Vec<_>>();
+        let picture = |moves: &str, shows_moves| {
+            strip_str(&board_picture(&game(moves), shows_moves)).to_string()
+        };
+        let rows = |text: &str| {
+            text.lines()
+                .map(|row| row.trim_end().to_owned())
+                .collect::<Vec<_>>()
+        };
         let opening = rows(&picture("f5", true));
         assert_eq!(opening[0], "  a b c d e f g h");
-        assert_eq!(opening[3..7], ["3 . . . . . . . .", "4 . . . O X + . .", "5 . . . X X[X]. .", "6 . . . + . + . ."]);
+        assert_eq!(
+            opening[3..7],
+            [
+                "3 . . . . . . . .",
+                "4 . . . O X + . .",
+                "5 . . . X X[X]. .",
+                "6 . . . + . + . ."
+            ]
+        );
         assert_eq!(rows(&picture("f5", false))[4], "4 . . . O X . . .");
         // In the last column the bracket closes after it, in the first one it opens before it.
         let corner = rows(&picture("f5f6c4g5h5", false));

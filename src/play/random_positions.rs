@@ -43,8 +43,12 @@ pub fn game_positions(count: usize, empties: u8, seed: u64) -> Vec<Position> {
 }
 
 fn plain_move(player: &mut Searcher<'_>, position: Position) -> Option<Square> {
-    let mut value =
-        |next| player.score_at_depth(next, PLAIN_DEPTH - 1, MpcLevel::FullWidth).expect("nothing stops it").0;
+    let mut value = |next| {
+        player
+            .score_at_depth(next, PLAIN_DEPTH - 1, MpcLevel::FullWidth)
+            .expect("nothing stops it")
+            .0
+    };
     // Of equal moves `min_by_key` takes the first.
     let (square, _) = position.children().min_by_key(|&(_, next)| value(next))?;
     Some(square)
@@ -54,18 +58,24 @@ fn plain_move(player: &mut Searcher<'_>, position: Position) -> Option<Square> {
 fn random_position(id: u64) -> Option<Position> {
     let mut rng = stream(0, Stream::Game(0, id));
     let empties = 20 + rng.below(31) as u8;
-    position_with(empties, |position, _| rng.pick(Squares(position.legal_moves())))
+    position_with(empties, |position, _| {
+        rng.pick(Squares(position.legal_moves()))
+    })
 }
 
 /// The position with this many empty squares in the game of these moves; none if the game ends first.
-fn position_with(empties: u8, mut choose: impl FnMut(Position, u32) -> Option<Square>) -> Option<Position> {
+fn position_with(
+    empties: u8,
+    mut choose: impl FnMut(Position, u32) -> Option<Square>,
+) -> Option<Position> {
     let mut game = Game::default();
     for ply in 0.. {
         let position = game.to_move().position;
         if game.is_over() || position.empties() <= empties {
             break;
         }
-        game.play(choose(position, ply).expect("the side to move has a move")).expect("the move is legal");
+        game.play(choose(position, ply).expect("the side to move has a move"))
+            .expect("the move is legal");
     }
     (!game.is_over()).then(|| game.to_move().position)
 }
@@ -79,9 +89,17 @@ mod tests {
         for empties in [9, 14, 25] {
             let positions = game_positions(6, empties, 1);
             assert_eq!(positions.len(), 6);
-            assert!(positions.iter().all(|position| position.empties() == empties && !position.is_over()));
+            assert!(
+                positions
+                    .iter()
+                    .all(|position| position.empties() == empties && !position.is_over())
+            );
             assert_eq!(positions[..3], game_positions(3, empties, 1));
-            assert!(game_positions(6, empties, 2).iter().all(|position| !positions.contains(position)));
+            assert!(
+                game_positions(6, empties, 2)
+                    .iter()
+                    .all(|position| !positions.contains(position))
+            );
         }
     }
 
@@ -89,11 +107,25 @@ mod tests {
     fn the_plain_player_is_minimax_over_square_weights() {
         let (evaluation, mpc) = (square_weights(), MpcTable::empty());
         let mut player = Searcher::new(&evaluation, &mpc, 12);
-        for position in random_positions(20).into_iter().filter(|position| position.legal_moves() != 0) {
-            let best = player.score_at_depth(position, PLAIN_DEPTH, MpcLevel::FullWidth).unwrap().0;
+        for position in random_positions(20)
+            .into_iter()
+            .filter(|position| position.legal_moves() != 0)
+        {
+            let best = player
+                .score_at_depth(position, PLAIN_DEPTH, MpcLevel::FullWidth)
+                .unwrap()
+                .0;
             player.clear();
-            let next = position.play(plain_move(&mut player, position).unwrap()).unwrap();
-            assert_eq!(-player.score_at_depth(next, PLAIN_DEPTH - 1, MpcLevel::FullWidth).unwrap().0, best);
+            let next = position
+                .play(plain_move(&mut player, position).unwrap())
+                .unwrap();
+            assert_eq!(
+                -player
+                    .score_at_depth(next, PLAIN_DEPTH - 1, MpcLevel::FullWidth)
+                    .unwrap()
+                    .0,
+                best
+            );
         }
     }
 }

@@ -6,7 +6,9 @@ pub mod review;
 use super::clock::{Clock, affordable_empties, is_worth_a_team, time_for_search};
 use super::teamwork::search_together;
 use crate::artifact::Model;
-use crate::engine::{Depth, Forbidden, Game, Limits, MoveValue, Position, SearchResult, Square, Stopped, Team};
+use crate::engine::{
+    Depth, Forbidden, Game, Limits, MoveValue, Position, SearchResult, Square, Stopped, Team,
+};
 use crate::watcher::watched;
 use crossbeam::channel::{Receiver, RecvTimeoutError};
 use std::sync::Arc;
@@ -48,14 +50,23 @@ pub struct SearchSettings {
 impl SearchSettings {
     /// The limits of a move beside any clock.
     const fn move_limits(&self) -> &Limits {
-        if self.move_time.is_some() { &self.timed_limits } else { &self.limits }
+        if self.move_time.is_some() {
+            &self.timed_limits
+        } else {
+            &self.limits
+        }
     }
 }
 
 impl From<Limits> for SearchSettings {
     /// One thread and no time limit.
     fn from(limits: Limits) -> Self {
-        Self { limits, timed_limits: limits, move_time: None, threads: 1 }
+        Self {
+            limits,
+            timed_limits: limits,
+            move_time: None,
+            threads: 1,
+        }
     }
 }
 
@@ -77,7 +88,11 @@ pub struct GameSession<'m> {
 
 impl<'m> GameSession<'m> {
     /// A game before its first move. Searches keep to the settings, and end soon after `stop` is raised.
-    pub fn new(model: &'m Model, settings: impl Into<SearchSettings>, stop: &'m AtomicBool) -> Self {
+    pub fn new(
+        model: &'m Model,
+        settings: impl Into<SearchSettings>,
+        stop: &'m AtomicBool,
+    ) -> Self {
         let settings = settings.into();
         let alarm = Arc::default();
         let bits = table_bits(settings.move_limits());
@@ -100,7 +115,8 @@ impl<'m> GameSession<'m> {
     pub fn change_limits(&mut self, change: impl Fn(&mut Limits)) {
         change(&mut self.settings.limits);
         change(&mut self.settings.timed_limits);
-        self.team.set_table_bits(table_bits(self.settings.move_limits()));
+        self.team
+            .set_table_bits(table_bits(self.settings.move_limits()));
     }
 
     /// The game so far.
@@ -162,17 +178,32 @@ impl<'m> GameSession<'m> {
     pub fn search_on(&mut self, clock: Option<Clock>) -> SearchResult {
         let begun = Instant::now();
         let empties = self.game.latest().position.empties();
-        let SearchSettings { limits, timed_limits, move_time, threads } = self.settings;
+        let SearchSettings {
+            limits,
+            timed_limits,
+            move_time,
+            threads,
+        } = self.settings;
         let by_clock = clock.map(|clock| clock.budget(empties, threads, self.lateness));
         let by_move = move_time.map(|time| time_for_search(time, self.lateness));
-        let Some(time) = by_clock.into_iter().chain(by_move).min() else { return self.search_within(limits) };
+        let Some(time) = by_clock.into_iter().chain(by_move).min() else {
+            return self.search_within(limits);
+        };
         if self.game.must_pass() {
             // There is nothing to choose, so the time is left for the moves.
             return self.search_within(Limits::full_width(Depth(1)));
         }
         self.team.set_table_bits(table_bits(&timed_limits));
-        let exact_empties = timed_limits.exact_empties.min(affordable_empties(time, threads));
-        self.search_until(begun + time, Limits { exact_empties, ..timed_limits })
+        let exact_empties = timed_limits
+            .exact_empties
+            .min(affordable_empties(time, threads));
+        self.search_until(
+            begun + time,
+            Limits {
+                exact_empties,
+                ..timed_limits
+            },
+        )
     }
 
     /// A search that another thread ends at the deadline.
@@ -190,7 +221,11 @@ impl<'m> GameSession<'m> {
             false => team.members().0.search(position, limits),
         });
         let is_late = self.alarm.swap(false, Ordering::SeqCst);
-        let lateness = if is_late { deadline.elapsed().min(LATENESS_MAX) } else { Duration::ZERO };
+        let lateness = if is_late {
+            deadline.elapsed().min(LATENESS_MAX)
+        } else {
+            Duration::ZERO
+        };
         self.lateness = lateness.max(self.lateness * 7 / 8);
         result
     }
@@ -238,7 +273,10 @@ mod tests {
         (*LoadedModel::builtin(Builtin::SquareWeights).model).clone()
     }
 
-    const LIMITS: Limits = Limits { exact_empties: 8, ..Limits::full_width(Depth(3)) };
+    const LIMITS: Limits = Limits {
+        exact_empties: 8,
+        ..Limits::full_width(Depth(3))
+    };
 
     fn play(session: &mut GameSession<'_>, moves: &str) {
         let mut game = session.game().clone();
@@ -287,7 +325,10 @@ mod tests {
         let model = model();
         let mut session = GameSession::new(&model, LIMITS, &NEVER);
         session.change_limits(|limits| limits.depth = Depth(2));
-        assert_eq!((session.search().depth, session.limits().depth), (Depth(2), Depth(2)));
+        assert_eq!(
+            (session.search().depth, session.limits().depth),
+            (Depth(2), Depth(2))
+        );
         let (values, _) = session.move_values(session.limits()).unwrap();
         assert_eq!(values.len(), 4);
         assert_eq!(values[0].score, session.search().score);
@@ -296,7 +337,10 @@ mod tests {
     /// Far from the end of the game only the time ends a search.
     const TIMED: SearchSettings = SearchSettings {
         limits: Limits::full_width(Depth(1)),
-        timed_limits: Limits { exact_empties: 60, ..Limits::full_width(Depth::MAX) },
+        timed_limits: Limits {
+            exact_empties: 60,
+            ..Limits::full_width(Depth::MAX)
+        },
         move_time: Some(Duration::from_secs(10)),
         threads: 1,
     };
@@ -305,10 +349,17 @@ mod tests {
     fn another_depth_leaves_exact_searches_to_the_time() {
         let model = model();
         let mut session = GameSession::new(&model, TIMED, &NEVER);
-        let text = "*OOOOO---OO-*O--O*******O*O**O*-OOO*O*--OO*O*OO--*O*O*--*******- X;".replace('*', "X");
+        let text =
+            "*OOOOO---OO-*O--O*******O*O**O*-OOO*O*--OO*O*OO--*O*O*--*******- X;".replace('*', "X");
         session.set_game(parse_game(&text).unwrap().unwrap());
         session.change_limits(|limits| limits.depth = Depth(1));
-        assert_eq!((session.search_within(session.limits()).exact, session.search().exact), (false, true));
+        assert_eq!(
+            (
+                session.search_within(session.limits()).exact,
+                session.search().exact
+            ),
+            (false, true)
+        );
     }
 
     #[test]
@@ -317,6 +368,9 @@ mod tests {
         let mut session = GameSession::new(&model, TIMED, &NEVER);
         play(&mut session, "d3c3e6d2d1e1b2c1");
         let result = session.search();
-        assert_eq!((result.best_move, result.depth, result.stopped), (None, Depth(1), false));
+        assert_eq!(
+            (result.best_move, result.depth, result.stopped),
+            (None, Depth(1), false)
+        );
     }
 }

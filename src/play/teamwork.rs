@@ -16,9 +16,14 @@ pub fn search_together<'m>(
     let (first, others) = team.members();
     let search = &search;
     let results = thread::scope(|scope| {
-        let handles: Vec<_> = others.iter_mut().map(|member| scope.spawn(move || search(member))).collect();
+        let handles: Vec<_> = others
+            .iter_mut()
+            .map(|member| scope.spawn(move || search(member)))
+            .collect();
         let first = search(first);
-        let others = handles.into_iter().map(|handle| handle.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        let others = handles
+            .into_iter()
+            .map(|handle| handle.join().unwrap_or_else(|panic| resume_unwind(panic)));
         (first, others.collect::<Vec<_>>())
     });
     joint_result(results.0, results.1)
@@ -38,7 +43,12 @@ mod tests {
             empties_min: 0,
             ..MpcEntry::source(Depth(deep), Depth(shallow), Score(0), Score(4_000))
         };
-        MpcTable::new((3..=16).flat_map(|deep| [0, deep / 2].map(|shallow| entry(deep, shallow))).collect()).unwrap()
+        MpcTable::new(
+            (3..=16)
+                .flat_map(|deep| [0, deep / 2].map(|shallow| entry(deep, shallow)))
+                .collect(),
+        )
+        .unwrap()
     }
 
     #[test]
@@ -53,11 +63,20 @@ mod tests {
                     let expected = alone.solve(position);
                     team.clear();
                     let found = search_together(&mut team, |member| member.solve(position));
-                    assert_eq!(found.score, expected.score, "{position:?} with a table of 2^{bits}");
+                    assert_eq!(
+                        found.score, expected.score,
+                        "{position:?} with a table of 2^{bits}"
+                    );
                     assert!(found.exact && found.complete && !found.stopped, "{found:?}");
-                    let Some(next) = found.best_move.and_then(|best| position.play(best)) else { continue };
+                    let Some(next) = found.best_move.and_then(|best| position.play(best)) else {
+                        continue;
+                    };
                     alone.clear();
-                    assert_eq!(-alone.solve(next).score, expected.score, "{position:?}: {found:?}");
+                    assert_eq!(
+                        -alone.solve(next).score,
+                        expected.score,
+                        "{position:?}: {found:?}"
+                    );
                 }
             }
         }
@@ -74,20 +93,35 @@ mod tests {
             alone.clear();
             let expected = alone.solve(position).score;
             team.clear();
-            let limits = Limits { exact_empties: 60, ..Limits::full_width(Depth(1)) };
+            let limits = Limits {
+                exact_empties: 60,
+                ..Limits::full_width(Depth(1))
+            };
             // A limit of nodes ends the members at places that differ, as a stop does.
-            let limited = Limits { nodes: Some(1_000 << number), ..limits };
+            let limited = Limits {
+                nodes: Some(1_000 << number),
+                ..limits
+            };
             let first = search_together(&mut team, |member| member.search(position, limited));
-            assert!(first.best_move.is_some() && (!first.exact || first.score == expected), "{first:?}");
+            assert!(
+                first.best_move.is_some() && (!first.exact || first.score == expected),
+                "{first:?}"
+            );
             stopped += u32::from(!first.complete);
             let found = search_together(&mut team, |member| member.search(position, limits));
-            assert!(found.exact && found.score == expected, "{position:?}: {found:?} after {first:?}");
+            assert!(
+                found.exact && found.score == expected,
+                "{position:?}: {found:?} after {first:?}"
+            );
         }
         assert!(3 <= stopped, "{stopped} searches ended early");
         stop.store(true, Ordering::Relaxed);
         team.clear();
         let found = search_together(&mut team, |member| member.solve(Position::START));
-        assert!(found.stopped && found.best_move.is_some() && !found.exact, "{found:?}");
+        assert!(
+            found.stopped && found.best_move.is_some() && !found.exact,
+            "{found:?}"
+        );
     }
 
     #[test]
@@ -97,10 +131,18 @@ mod tests {
         for position in game_positions(6, 36, 1) {
             for mpc in [MpcLevel::FullWidth, MpcLevel::P87] {
                 team.clear();
-                let limits = Limits { mpc, ..Limits::full_width(Depth(8)) };
+                let limits = Limits {
+                    mpc,
+                    ..Limits::full_width(Depth(8))
+                };
                 let found = search_together(&mut team, |member| member.search(position, limits));
                 assert!(found.complete && found.depth == Depth(8), "{found:?}");
-                assert!(found.best_move.is_some_and(|best| position.play(best).is_some()), "{found:?}");
+                assert!(
+                    found
+                        .best_move
+                        .is_some_and(|best| position.play(best).is_some()),
+                    "{found:?}"
+                );
             }
         }
     }
@@ -113,7 +155,10 @@ mod tests {
         for position in game_positions(6, 16, 1) {
             team.clear();
             alone.clear();
-            assert_eq!(search_together(&mut team, |member| member.solve(position)), alone.solve(position));
+            assert_eq!(
+                search_together(&mut team, |member| member.solve(position)),
+                alone.solve(position)
+            );
         }
     }
 }

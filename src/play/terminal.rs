@@ -21,7 +21,8 @@ const GAME_FILE: FileKind = FileKind {
     name: "a file of one game",
     matches: |path| {
         let bytes = first_bytes(path, LINE_SIZE_MAX)?;
-        let is_one_line = bytes.iter().position(|&byte| byte == b'\n') == bytes.len().checked_sub(1);
+        let is_one_line =
+            bytes.iter().position(|&byte| byte == b'\n') == bytes.len().checked_sub(1);
         Ok(is_one_line && first_game(&bytes).is_ok_and(|game| game.is_some()))
     },
 };
@@ -34,24 +35,71 @@ type Act = fn(&mut Terminal<'_>, &str) -> TerminalAnswer;
 
 /// Every command: its name, the text that it takes, its line in the help, and its function.
 const COMMANDS: [(&str, &str, &str, Act); 18] = [
-    ("hint", "", "best move and what follows", |terminal, _| terminal.hint()),
-    ("values", "", "what each legal move is worth", |terminal, _| terminal.values()),
-    ("undo", "", "take back your last move", |terminal, _| terminal.undo()),
+    ("hint", "", "best move and what follows", |terminal, _| {
+        terminal.hint()
+    }),
+    (
+        "values",
+        "",
+        "what each legal move is worth",
+        |terminal, _| terminal.values(),
+    ),
+    ("undo", "", "take back your last move", |terminal, _| {
+        terminal.undo()
+    }),
     ("redo", "", "play it again", |terminal, _| terminal.redo()),
-    ("go", "", "let the engine move for you", |terminal, _| terminal.go()),
-    ("level", "[N]", "choose by number or name", |terminal, text| terminal.set_level(text)),
-    ("black", "", "you play black", |terminal, _| terminal.set_persons([false, true])),
-    ("white", "", "you play white", |terminal, _| terminal.set_persons([true, false])),
-    ("both", "", "you play both colors", |terminal, _| terminal.set_persons([true, true])),
-    ("new", "", "begin a new game", |terminal, _| Ok(terminal.set_game(Game::default()))),
-    ("setup", "GAME", "moves, or a board as OBF", |terminal, text| terminal.setup(text)),
-    ("review", "", "which moves lost discs", |terminal, _| terminal.review()),
-    ("save", "FILE", "write the game to a new file", |terminal, path| terminal.save(path.as_ref(), false)),
-    ("save!", "FILE", "to an older one too", |terminal, path| terminal.save(path.as_ref(), true)),
-    ("load", "FILE", "read a game and continue it", |terminal, path| terminal.load(path.as_ref())),
-    ("board", "", "show the board again", |terminal, _| Ok(terminal.board())),
+    ("go", "", "let the engine move for you", |terminal, _| {
+        terminal.go()
+    }),
+    (
+        "level",
+        "[N]",
+        "choose by number or name",
+        |terminal, text| terminal.set_level(text),
+    ),
+    ("black", "", "you play black", |terminal, _| {
+        terminal.set_persons([false, true])
+    }),
+    ("white", "", "you play white", |terminal, _| {
+        terminal.set_persons([true, false])
+    }),
+    ("both", "", "you play both colors", |terminal, _| {
+        terminal.set_persons([true, true])
+    }),
+    ("new", "", "begin a new game", |terminal, _| {
+        Ok(terminal.set_game(Game::default()))
+    }),
+    (
+        "setup",
+        "GAME",
+        "moves, or a board as OBF",
+        |terminal, text| terminal.setup(text),
+    ),
+    ("review", "", "which moves lost discs", |terminal, _| {
+        terminal.review()
+    }),
+    (
+        "save",
+        "FILE",
+        "write the game to a new file",
+        |terminal, path| terminal.save(path.as_ref(), false),
+    ),
+    ("save!", "FILE", "to an older one too", |terminal, path| {
+        terminal.save(path.as_ref(), true)
+    }),
+    (
+        "load",
+        "FILE",
+        "read a game and continue it",
+        |terminal, path| terminal.load(path.as_ref()),
+    ),
+    ("board", "", "show the board again", |terminal, _| {
+        Ok(terminal.board())
+    }),
     ("help", "", "this list", |_, _| Ok(help_text())),
-    ("quit", "", "the end, as Ctrl-D", |terminal, _| terminal.quit()),
+    ("quit", "", "the end, as Ctrl-D", |terminal, _| {
+        terminal.quit()
+    }),
 ];
 
 const SHORT_FORMS: [(&str, &str); 8] = [
@@ -67,30 +115,65 @@ const SHORT_FORMS: [(&str, &str); 8] = [
 
 /// The list of all commands.
 fn help_text() -> String {
-    let usages = COMMANDS.iter().map(|(name, text, meaning, _)| (format!("{name} {text}"), *meaning));
-    let lines = [("f5".to_owned(), "a move; passes are automatic")].into_iter().chain(usages);
-    let lines: String = lines.map(|(usage, meaning)| format!("{usage:<10} {meaning}\n")).collect();
+    let usages = COMMANDS
+        .iter()
+        .map(|(name, text, meaning, _)| (format!("{name} {text}"), *meaning));
+    let lines = [("f5".to_owned(), "a move; passes are automatic")]
+        .into_iter()
+        .chain(usages);
+    let lines: String = lines
+        .map(|(usage, meaning)| format!("{usage:<10} {meaning}\n"))
+        .collect();
     let short_forms = SHORT_FORMS.map(|(short, _)| short).join(", ");
     format!("{lines}Short forms: {short_forms}\nValues are discs for the side to move")
 }
 
 /// Plays until the lines end, one of them is `quit`, or `stop` is raised. A person who types is shown the side to move before each line.
-pub fn play(model: &Model, level: Level, lines: &Lines, stop: &AtomicBool, output: &mut dyn Write) -> io::Result<()> {
+pub fn play(
+    model: &Model,
+    level: Level,
+    lines: &Lines,
+    stop: &AtomicBool,
+    output: &mut dyn Write,
+) -> io::Result<()> {
     let session = GameSession::new(model, level.advice(), stop);
-    let mut terminal =
-        Terminal { model, stop, session, level, persons: [false, true], has_quit: false, output, written: Ok(()) };
+    let mut terminal = Terminal {
+        model,
+        stop,
+        session,
+        level,
+        persons: [false, true],
+        has_quit: false,
+        output,
+        written: Ok(()),
+    };
     terminal.say("You play black (X).\nType help for all commands.");
     let board = terminal.turn();
     terminal.say(&board);
     while !terminal.has_quit {
         let game = terminal.session.game();
-        let side = if game.is_over() { "over" } else { color_name(game.latest().black_to_move) };
+        let side = if game.is_over() {
+            "over"
+        } else {
+            color_name(game.latest().black_to_move)
+        };
         let prompt = format!("{side}> ");
-        let Some(line) = terminal.written.is_ok().then(|| lines.ask(&prompt, stop)).flatten() else { break };
+        let Some(line) = terminal
+            .written
+            .is_ok()
+            .then(|| lines.ask(&prompt, stop))
+            .flatten()
+        else {
+            break;
+        };
         if line.text.trim().is_empty() {
             continue;
         }
-        let answer = if line.is_cut { Err("the line is too long".to_owned()) } else { terminal.obey(&line.text) };
+        let answer = if line.is_cut {
+            Err("the line is too long".to_owned())
+        } else {
+            terminal.obey(&line.text)
+        };
         let (Ok(text) | Err(text)) = answer;
         if !terminal.has_quit {
             terminal.say(&text);
@@ -121,12 +204,23 @@ impl Terminal<'_> {
 
     /// Executes a line that is not blank.
     fn obey(&mut self, line: &str) -> TerminalAnswer {
-        let (word, text) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
+        let (word, text) = line
+            .trim()
+            .split_once(char::is_whitespace)
+            .unwrap_or((line.trim(), ""));
         let (word, text) = (word.to_ascii_lowercase(), text.trim());
-        let name = SHORT_FORMS.iter().find(|(short, _)| *short == word).map_or(word.as_str(), |(_, name)| name);
+        let name = SHORT_FORMS
+            .iter()
+            .find(|(short, _)| *short == word)
+            .map_or(word.as_str(), |(_, name)| name);
         let Some((_, taken, _, act)) = COMMANDS.iter().find(|(known, ..)| *known == name) else {
-            let square = parse_move(&word).map_err(|_| format!("unknown command: {} (try help)", start(&word)))?;
-            return if text.is_empty() { self.play(square) } else { Err(format!("{word} stands alone")) };
+            let square = parse_move(&word)
+                .map_err(|_| format!("unknown command: {} (try help)", start(&word)))?;
+            return if text.is_empty() {
+                self.play(square)
+            } else {
+                Err(format!("{word} stands alone"))
+            };
         };
         match *taken {
             "" if !text.is_empty() => Err(format!("{word} stands alone")),
@@ -171,7 +265,9 @@ impl Terminal<'_> {
             }
             if game.must_pass() {
                 self.say(&format!("{} has no move and passes", color_name(black)));
-                self.session.play(None).expect("a pass that the rules force");
+                self.session
+                    .play(None)
+                    .expect("a pass that the rules force");
             } else if self.is_person(black) || !self.engine_move() {
                 break;
             }
@@ -186,22 +282,43 @@ impl Terminal<'_> {
         if result.stopped {
             return false;
         }
-        self.session.play(result.best_move).expect("a search finds a legal move");
-        let how = if result.exact { "exact".to_owned() } else { format!("depth {}", result.depth.0) };
+        self.session
+            .play(result.best_move)
+            .expect("a search finds a legal move");
+        let how = if result.exact {
+            "exact".to_owned()
+        } else {
+            format!("depth {}", result.depth.0)
+        };
         let square = move_text(result.best_move, "pass");
-        self.say(&format!("{color} plays {square}: {} ({how})", discs_text(result.score)));
+        self.say(&format!(
+            "{color} plays {square}: {} ({how})",
+            discs_text(result.score)
+        ));
         true
     }
 
     fn board(&self) -> String {
         let game = self.session.game();
-        let end = if game.is_over() { format!("\n{}", result_text(game)) } else { String::new() };
-        format!("\n{}\n{}{end}", board_picture(game, true), counts_text(game))
+        let end = if game.is_over() {
+            format!("\n{}", result_text(game))
+        } else {
+            String::new()
+        };
+        format!(
+            "\n{}\n{}{end}",
+            board_picture(game, true),
+            counts_text(game)
+        )
     }
 
     fn check_not_over(&self) -> Result<(), String> {
         let is_over = self.session.game().is_over();
-        if is_over { Err("the game is over: try undo, review, save or new".to_owned()) } else { Ok(()) }
+        if is_over {
+            Err("the game is over: try undo, review, save or new".to_owned())
+        } else {
+            Ok(())
+        }
     }
 
     fn play(&mut self, square: Option<Square>) -> TerminalAnswer {
@@ -217,12 +334,25 @@ impl Terminal<'_> {
     /// The best move, its value and the principal variation.
     fn hint(&mut self) -> TerminalAnswer {
         if self.session.game().is_over() {
-            return Ok(format!("no move is left: {}", result_text(self.session.game())));
+            return Ok(format!(
+                "no move is left: {}",
+                result_text(self.session.game())
+            ));
         }
-        let hints = self.session.hints(1, self.session.limits()).map_err(|stopped| stopped.to_string())?;
-        let how = if hints.exact { "exact".to_owned() } else { format!("depth {}", hints.depth.0) };
+        let hints = self
+            .session
+            .hints(1, self.session.limits())
+            .map_err(|stopped| stopped.to_string())?;
+        let how = if hints.exact {
+            "exact".to_owned()
+        } else {
+            format!("depth {}", hints.depth.0)
+        };
         let lines = hints.hints.iter().map(|hint| {
-            let (square, line) = (move_text(hint.square, "pass"), moves_text(hint.line.iter().copied()));
+            let (square, line) = (
+                move_text(hint.square, "pass"),
+                moves_text(hint.line.iter().copied()),
+            );
             format!("{square} {} ({how}) {line}", discs_text(hint.score))
         });
         Ok(lines.collect::<Vec<_>>().join("\n"))
@@ -232,8 +362,10 @@ impl Terminal<'_> {
         self.check_not_over()?;
         let values = self.session.move_values(self.session.limits());
         let (values, _) = values.map_err(|stopped| stopped.to_string())?;
-        let cells: Vec<String> =
-            values.iter().map(|value| format!("{} {:>6}", value.square, discs_text(value.score))).collect();
+        let cells: Vec<String> = values
+            .iter()
+            .map(|value| format!("{} {:>6}", value.square, discs_text(value.score)))
+            .collect();
         let rows: Vec<String> = cells.chunks(3).map(|row| row.join("   ")).collect();
         Ok(rows.join("\n"))
     }
@@ -241,8 +373,9 @@ impl Terminal<'_> {
     /// Takes back plies up to and including the last one that a person chose.
     fn undo(&mut self) -> TerminalAnswer {
         let game = self.session.game();
-        let by_person =
-            |ply: &usize| game.plies()[*ply].is_some() && self.is_person(game.positions()[*ply].black_to_move);
+        let by_person = |ply: &usize| {
+            game.plies()[*ply].is_some() && self.is_person(game.positions()[*ply].black_to_move)
+        };
         let latest = (0..game.plies().len()).rev().find(by_person);
         let ply = latest.ok_or("there is no move of yours to take back")?;
         self.session.undo_to(ply);
@@ -251,7 +384,9 @@ impl Terminal<'_> {
 
     /// Plays again up to the next turn of a person.
     fn redo(&mut self) -> TerminalAnswer {
-        self.session.redo().ok_or("there is no move to play again")?;
+        self.session
+            .redo()
+            .ok_or("there is no move to play again")?;
         let is_turn_of_person = |terminal: &Self| {
             let game = terminal.session.game();
             !game.must_pass() && terminal.is_person(game.latest().black_to_move)
@@ -262,14 +397,26 @@ impl Terminal<'_> {
 
     /// Changes the level, or shows all of them if the text is empty.
     fn set_level(&mut self, text: &str) -> TerminalAnswer {
-        let all = if text.is_empty() { format!("{}\n", levels_text()) } else { String::new() };
+        let all = if text.is_empty() {
+            format!("{}\n", levels_text())
+        } else {
+            String::new()
+        };
         if !text.is_empty() {
             self.level = text.parse()?;
             let advice = self.level.advice();
             self.session.change_limits(|limits| *limits = advice);
         }
-        let Level { name, depth, exact_empties, .. } = self.level;
-        Ok(format!("{all}{name}: {} moves ahead, exact from {exact_empties}", depth.0))
+        let Level {
+            name,
+            depth,
+            exact_empties,
+            ..
+        } = self.level;
+        Ok(format!(
+            "{all}{name}: {} moves ahead, exact from {exact_empties}",
+            depth.0
+        ))
     }
 
     fn set_game(&mut self, game: Game) -> String {
@@ -281,14 +428,33 @@ impl Terminal<'_> {
         let mut session = GameSession::new(self.model, REVIEW_LIMITS, self.stop);
         session.set_game(self.session.game().clone());
         let reviewed = session.review().map_err(|stopped| stopped.to_string())?;
-        let Limits { depth, exact_empties, .. } = REVIEW_LIMITS;
+        let Limits {
+            depth,
+            exact_empties,
+            ..
+        } = REVIEW_LIMITS;
         let mut text = format!("{} moves ahead, exact from {exact_empties}:\n", depth.0);
-        let mut losses = (1..).zip(&reviewed).filter(|(_, reviewed)| reviewed.is_turning_point()).peekable();
-        text += if losses.peek().is_none() { "no move lost two discs or more" } else { "move          lost  better" };
+        let mut losses = (1..)
+            .zip(&reviewed)
+            .filter(|(_, reviewed)| reviewed.is_turning_point())
+            .peekable();
+        text += if losses.peek().is_none() {
+            "no move lost two discs or more"
+        } else {
+            "move          lost  better"
+        };
         for (number, reviewed) in losses {
-            let ReviewedMove { black, square, best, .. } = *reviewed;
+            let ReviewedMove {
+                black,
+                square,
+                best,
+                ..
+            } = *reviewed;
             let lost = reviewed.loss().discs();
-            text += &format!("\n{number:>2} {} {square} {lost:>7.2}  {best}", color_name(black));
+            text += &format!(
+                "\n{number:>2} {} {square} {lost:>7.2}  {best}",
+                color_name(black)
+            );
         }
         Ok(text)
     }
@@ -300,14 +466,17 @@ impl Terminal<'_> {
         }
         let file = OutputFile::check(path, GAME_FILE, overwrite, "save!")
             .and_then(|_| OutputFile::open(path, GAME_FILE, overwrite));
-        file.and_then(|file| file.write(|writer| writeln!(writer, "{text}"))).map_err(|error| in_one_line(&error))?;
+        file.and_then(|file| file.write(|writer| writeln!(writer, "{text}")))
+            .map_err(|error| in_one_line(&error))?;
         Ok(format!("saved to {}", path.display()))
     }
 
     fn load(&mut self, path: &Path) -> TerminalAnswer {
         let bytes = read_bounded(path, LINE_SIZE_MAX).map_err(|error| in_one_line(&error))?;
-        let game = first_game(&bytes).and_then(|game| game.ok_or_else(|| "it holds no game".to_owned()));
-        Ok(self.set_game(game.map_err(|reason| format!("cannot read {}: {reason}", path.display()))?))
+        let game =
+            first_game(&bytes).and_then(|game| game.ok_or_else(|| "it holds no game".to_owned()));
+        Ok(self
+            .set_game(game.map_err(|reason| format!("cannot read {}: {reason}", path.display()))?))
     }
 }
 
@@ -321,9 +490,13 @@ fn in_one_line(error: &ArtifactError) -> String {
 /// The game on the first line that holds one.
 fn first_game(bytes: &[u8]) -> Result<Option<Game>, String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "it is not text".to_owned())?;
-    let mut games = (1..).zip(text.lines()).filter_map(|(number, line): (usize, _)| {
-        parse_game(line).map_err(|error| format!("line {number}: {error}")).transpose()
-    });
+    let mut games = (1..)
+        .zip(text.lines())
+        .filter_map(|(number, line): (usize, _)| {
+            parse_game(line)
+                .map_err(|error| format!("line {number}: {error}"))
+                .transpose()
+        });
     games.next().transpose()
 }
 
@@ -341,15 +514,28 @@ fn result_text(game: &Game) -> String {
     let discs = game.black_discs().0;
     match discs {
         0 => "a draw, 32 to 32".to_owned(),
-        _ => format!("{} wins {} to {}", color_name(0 < discs), (64 + discs.abs()) / 2, (64 - discs.abs()) / 2),
+        _ => format!(
+            "{} wins {} to {}",
+            color_name(0 < discs),
+            (64 + discs.abs()) / 2,
+            (64 - discs.abs()) / 2
+        ),
     }
 }
 
 /// The beginning of a text, on one line.
 fn start(text: &str) -> String {
     const LENGTH_MAX: usize = 8;
-    let shown: String = text.chars().filter(|letter| !letter.is_control()).take(LENGTH_MAX).collect();
-    if shown.len() < text.len() { format!("{shown}...") } else { shown }
+    let shown: String = text
+        .chars()
+        .filter(|letter| !letter.is_control())
+        .take(LENGTH_MAX)
+        .collect();
+    if shown.len() < text.len() {
+        format!("{shown}...")
+    } else {
+        shown
+    }
 }
 
 #[cfg(test)]
@@ -364,32 +550,72 @@ mod tests {
     fn said(line: &str) -> String {
         let model = LoadedModel::builtin(Builtin::SquareWeights).model;
         let level = LEVELS[0];
-        let (session, output) = (GameSession::new(&model, level.advice(), &NEVER), &mut Vec::new());
+        let (session, output) = (
+            GameSession::new(&model, level.advice(), &NEVER),
+            &mut Vec::new(),
+        );
         let persons = [true, true];
-        let mut terminal =
-            Terminal { model: &model, stop: &NEVER, session, level, persons, has_quit: false, output, written: Ok(()) };
+        let mut terminal = Terminal {
+            model: &model,
+            stop: &NEVER,
+            session,
+            level,
+            persons,
+            has_quit: false,
+            output,
+            written: Ok(()),
+        };
         let (Ok(text) | Err(text)) = terminal.obey(line);
         text
     }
 
     #[test]
     fn every_command_of_the_help_is_one() {
-        assert!(help_text().lines().all(|line| line.chars().count() <= 40), "{}", help_text());
+        assert!(
+            help_text().lines().all(|line| line.chars().count() <= 40),
+            "{}",
+            help_text()
+        );
         for (short, long) in SHORT_FORMS {
             assert_eq!(said(short), said(long));
             assert!(help_text().contains(&format!("\n{long} ")), "{long}");
         }
         for level in LEVELS {
-            let expected = format!("{}: {} moves ahead, exact from {}", level.name, level.depth.0, level.exact_empties);
+            let expected = format!(
+                "{}: {} moves ahead, exact from {}",
+                level.name, level.depth.0, level.exact_empties
+            );
             assert_eq!(said(&format!("LEVEL {} ", level.number())), expected);
         }
         let levels = said("level");
-        assert!(levels.lines().all(|line| line.chars().count() <= 40), "{levels}");
-        assert!(levels.ends_with("\nbeginner: 1 moves ahead, exact from 0"), "{levels}");
-        assert!(said("F5").contains("X 4, O 1, white to move"), "{}", said("F5"));
-        assert!(said("pass").contains("legal: d3 c4 f5 e6"), "{}", said("pass"));
-        assert!(said("setup F5 d6").contains("X 3, O 3, black to move"), "{}", said("setup F5 d6"));
-        assert!(said("load no file.txt").contains("no file.txt"), "{}", said("load no file.txt"));
+        assert!(
+            levels.lines().all(|line| line.chars().count() <= 40),
+            "{levels}"
+        );
+        assert!(
+            levels.ends_with("\nbeginner: 1 moves ahead, exact from 0"),
+            "{levels}"
+        );
+        assert!(
+            said("F5").contains("X 4, O 1, white to move"),
+            "{}",
+            said("F5")
+        );
+        assert!(
+            said("pass").contains("legal: d3 c4 f5 e6"),
+            "{}",
+            said("pass")
+        );
+        assert!(
+            said("setup F5 d6").contains("X 3, O 3, black to move"),
+            "{}",
+            said("setup F5 d6")
+        );
+        assert!(
+            said("load no file.txt").contains("no file.txt"),
+            "{}",
+            said("load no file.txt")
+        );
         assert_eq!(said("help"), help_text());
     }
 
@@ -402,7 +628,10 @@ mod tests {
             ("save", "save needs a file"),
             ("save /dev/null/game", "no move has been played yet"),
             ("setup", "setup needs moves or a board"),
-            ("\u{1b}[31mmischief and more", "unknown command: [31mmisc... (try help)"),
+            (
+                "\u{1b}[31mmischief and more",
+                "unknown command: [31mmisc... (try help)",
+            ),
         ] {
             assert_eq!(said(line), expected, "{line}");
         }

@@ -57,9 +57,20 @@ pub enum Tone {
 #[derive(Debug)]
 pub enum Mark {
     /// A line through points, named at its end. If there are tooltips, each point is a dot with its own.
-    Line { tone: Tone, points: Vec<[f64; 2]>, name: String, tips: Vec<String> },
+    Line {
+        tone: Tone,
+        points: Vec<[f64; 2]>,
+        name: String,
+        tips: Vec<String>,
+    },
     /// A value with its interval, its tooltip, and perhaps a label above it, or below if it has no interval.
-    Interval { tone: Tone, at: [f64; 2], ends: [f64; 2], tip: String, label: Option<String> },
+    Interval {
+        tone: Tone,
+        at: [f64; 2],
+        ends: [f64; 2],
+        tip: String,
+        label: Option<String>,
+    },
     /// Many points without names.
     Cloud { points: Vec<[f64; 2]> },
 }
@@ -67,23 +78,46 @@ pub enum Mark {
 impl Mark {
     /// A line without dots.
     pub fn line(tone: Tone, points: Vec<[f64; 2]>, name: &str) -> Self {
-        Self::Line { tone, points, name: name.to_owned(), tips: Vec::new() }
+        Self::Line {
+            tone,
+            points,
+            name: name.to_owned(),
+            tips: Vec::new(),
+        }
     }
 
     /// A line with a dot at each point.
-    pub fn series(tone: Tone, points: Vec<[f64; 2]>, name: &str, tip: impl Fn([f64; 2]) -> String) -> Self {
+    pub fn series(
+        tone: Tone,
+        points: Vec<[f64; 2]>,
+        name: &str,
+        tip: impl Fn([f64; 2]) -> String,
+    ) -> Self {
         let tips = points.iter().map(|&point| tip(point)).collect();
-        Self::Line { tone, points, name: name.to_owned(), tips }
+        Self::Line {
+            tone,
+            points,
+            name: name.to_owned(),
+            tips,
+        }
     }
 }
 
 impl Axis {
     pub fn real(name: &'static str, range: [f64; 2]) -> Self {
-        Self { name, range, whole: false }
+        Self {
+            name,
+            range,
+            whole: false,
+        }
     }
 
     pub fn whole(name: &'static str, range: [f64; 2]) -> Self {
-        Self { name, range, whole: true }
+        Self {
+            name,
+            range,
+            whole: true,
+        }
     }
 
     /// Generations up to the last, with room at both ends.
@@ -116,31 +150,70 @@ impl Chart<'_> {
     /// Draws it.
     pub fn draw(&self, markup: &mut Markup) {
         let ([width, height], [x, y]) = (self.size, self.axes);
-        let letters = |mark: &Mark| if let Mark::Line { name, .. } = mark { name.chars().count() } else { 0 };
+        let letters = |mark: &Mark| {
+            if let Mark::Line { name, .. } = mark {
+                name.chars().count()
+            } else {
+                0
+            }
+        };
         let longest = self.marks.iter().map(letters).max().unwrap_or(0);
-        let right = if longest == 0 { RIGHT } else { 10.0 + LETTER * longest as f64 };
+        let right = if longest == 0 {
+            RIGHT
+        } else {
+            10.0 + LETTER * longest as f64
+        };
         let mut frame = Frame {
-            x: Scale { range: x.range, places: [LEFT, width - right] },
-            y: Scale { range: y.range, places: [height - BOTTOM, TOP] },
+            x: Scale {
+                range: x.range,
+                places: [LEFT, width - right],
+            },
+            y: Scale {
+                range: y.range,
+                places: [height - BOTTOM, TOP],
+            },
             ends: Vec::new(),
         };
         let view = format!("0 0 {width} {height}");
-        markup.element("svg", &[("viewBox", &view), ("role", "img"), ("aria-label", self.summary)], |markup| {
-            let [left, right] = frame.x.places;
-            for (tick, text) in ticks(y.range, 4.0, y.whole) {
-                let place = frame.y.place(tick);
-                line(markup, if tick == 0.0 { "zero" } else { "grid" }, [left, place], [right, place]);
-                label(markup, "tick end", [left - 6.0, place + 4.0], &text);
-            }
-            let count = (right - left) / if x.whole { 36.0 } else { 55.0 };
-            for (tick, text) in ticks(x.range, count, x.whole) {
-                label(markup, "tick middle", [frame.x.place(tick), height - BOTTOM + 17.0], &text);
-            }
-            label(markup, "axis", [0.0, 12.0], y.name);
-            label(markup, "axis end", [width.min(right + RIGHT), height - 5.0], x.name);
-            self.marks.iter().for_each(|mark| frame.draw(mark, markup));
-            frame.draw_ends(markup);
-        });
+        markup.element(
+            "svg",
+            &[
+                ("viewBox", &view),
+                ("role", "img"),
+                ("aria-label", self.summary),
+            ],
+            |markup| {
+                let [left, right] = frame.x.places;
+                for (tick, text) in ticks(y.range, 4.0, y.whole) {
+                    let place = frame.y.place(tick);
+                    line(
+                        markup,
+                        if tick == 0.0 { "zero" } else { "grid" },
+                        [left, place],
+                        [right, place],
+                    );
+                    label(markup, "tick end", [left - 6.0, place + 4.0], &text);
+                }
+                let count = (right - left) / if x.whole { 36.0 } else { 55.0 };
+                for (tick, text) in ticks(x.range, count, x.whole) {
+                    label(
+                        markup,
+                        "tick middle",
+                        [frame.x.place(tick), height - BOTTOM + 17.0],
+                        &text,
+                    );
+                }
+                label(markup, "axis", [0.0, 12.0], y.name);
+                label(
+                    markup,
+                    "axis end",
+                    [width.min(right + RIGHT), height - 5.0],
+                    x.name,
+                );
+                self.marks.iter().for_each(|mark| frame.draw(mark, markup));
+                frame.draw_ends(markup);
+            },
+        );
     }
 }
 
@@ -151,24 +224,51 @@ impl Frame {
 
     fn draw(&mut self, mark: &Mark, markup: &mut Markup) {
         match mark {
-            Mark::Line { tone, points, name, tips } => {
+            Mark::Line {
+                tone,
+                points,
+                name,
+                tips,
+            } => {
                 let Some(&last) = points.last() else { return };
                 let places = points.iter().map(|&point| self.at(point));
                 let path: String = places
                     .enumerate()
-                    .map(|(index, [x, y])| format!("{}{} {}", if index == 0 { 'M' } else { 'L' }, short(x), short(y)))
+                    .map(|(index, [x, y])| {
+                        format!(
+                            "{}{} {}",
+                            if index == 0 { 'M' } else { 'L' },
+                            short(x),
+                            short(y)
+                        )
+                    })
                     .collect();
                 let class = format!("line {}", tone.class());
-                markup.element("path", &[("class", &class), ("d", &path)], |markup| tooltip(markup, name));
+                markup.element("path", &[("class", &class), ("d", &path)], |markup| {
+                    tooltip(markup, name);
+                });
                 if !name.is_empty() {
                     self.ends.push((self.at(last)[1], *tone, name.to_owned()));
                 }
                 // Dots that would touch are drawn only where the pointer is.
-                let (class, radius) = if points.len() <= DOTS_MAX { ("", "2.5") } else { ("hit ", "5") };
+                let (class, radius) = if points.len() <= DOTS_MAX {
+                    ("", "2.5")
+                } else {
+                    ("hit ", "5")
+                };
                 let class = format!("{class}{}", tone.class());
-                points.iter().zip(tips).for_each(|(point, tip)| dot(markup, &class, self.at(*point), radius, tip));
+                points
+                    .iter()
+                    .zip(tips)
+                    .for_each(|(point, tip)| dot(markup, &class, self.at(*point), radius, tip));
             }
-            Mark::Interval { tone, at, ends, tip, label: text } => {
+            Mark::Interval {
+                tone,
+                at,
+                ends,
+                tip,
+                label: text,
+            } => {
                 let [x, _] = self.at(*at);
                 let [low, high] = ends.map(|end| self.y.place(end));
                 markup.element("g", &[("class", tone.class())], |markup| {
@@ -185,7 +285,9 @@ impl Frame {
             Mark::Cloud { points } => {
                 // A stroke of no length has round ends: a dot.
                 let dots = points.iter().map(|&point| self.at(point));
-                let path: String = dots.map(|[x, y]| format!("M{} {}h0", short(x), short(y))).collect();
+                let path: String = dots
+                    .map(|[x, y]| format!("M{} {}h0", short(x), short(y)))
+                    .collect();
                 markup.void("path", &[("class", "cloud"), ("d", &path)]);
             }
         }
@@ -205,7 +307,12 @@ impl Frame {
             most = *y - LINE;
         }
         for (y, tone, name) in &self.ends {
-            label(markup, &format!("name {}", tone.class()), [self.x.places[1] + 6.0, y + 4.0], name);
+            label(
+                markup,
+                &format!("name {}", tone.class()),
+                [self.x.places[1] + 6.0, y + 4.0],
+                name,
+            );
         }
     }
 }
@@ -219,18 +326,36 @@ fn tooltip(markup: &mut Markup, text: &str) {
 
 fn label(markup: &mut Markup, class: &str, place: [f64; 2], text: &str) {
     let [x, y] = place;
-    markup.leaf("text", &[("class", class), ("x", &short(x)), ("y", &short(y))], text);
+    markup.leaf(
+        "text",
+        &[("class", class), ("x", &short(x)), ("y", &short(y))],
+        text,
+    );
 }
 
 fn line(markup: &mut Markup, class: &str, from: [f64; 2], to: [f64; 2]) {
     let [x1, y1, x2, y2] = [from[0], from[1], to[0], to[1]].map(short);
-    markup.void("line", &[("class", class), ("x1", &x1), ("y1", &y1), ("x2", &x2), ("y2", &y2)]);
+    markup.void(
+        "line",
+        &[
+            ("class", class),
+            ("x1", &x1),
+            ("y1", &y1),
+            ("x2", &x2),
+            ("y2", &y2),
+        ],
+    );
 }
 
 fn dot(markup: &mut Markup, class: &str, place: [f64; 2], radius: &str, tip: &str) {
     let [x, y] = place;
     let class = format!("dot {class}");
-    let attributes = [("class", class.as_str()), ("cx", &short(x)), ("cy", &short(y)), ("r", radius)];
+    let attributes = [
+        ("class", class.as_str()),
+        ("cx", &short(x)),
+        ("cy", &short(y)),
+        ("r", radius),
+    ];
     markup.element("circle", &attributes, |markup| tooltip(markup, tip));
 }
 
@@ -246,9 +371,18 @@ mod tests {
 
     /// A chart of 10 by 10 units, each ten pixels, between 44 and 144 and between 126 and 26.
     fn drawn(marks: &[Mark]) -> String {
-        let axes = [Axis::whole("turn", [0.0, 10.0]), Axis::real("discs", [0.0, 10.0])];
+        let axes = [
+            Axis::whole("turn", [0.0, 10.0]),
+            Axis::real("discs", [0.0, 10.0]),
+        ];
         let mut markup = Markup::default();
-        Chart { summary: "all", size: [220.0, 166.0], axes, marks }.draw(&mut markup);
+        Chart {
+            summary: "all",
+            size: [220.0, 166.0],
+            axes,
+            marks,
+        }
+        .draw(&mut markup);
         markup.finish()
     }
 
@@ -263,12 +397,19 @@ mod tests {
             label: Some(label.to_owned()),
         };
         let found = drawn(&[
-            Mark::Line { tone: Tone::Accent, points: vec![[0.0, 0.0], [10.0, 10.0]], name: "ten letter".into(), tips },
+            Mark::Line {
+                tone: Tone::Accent,
+                points: vec![[0.0, 0.0], [10.0, 10.0]],
+                name: "ten letter".into(),
+                tips,
+            },
             Mark::line(Tone::Muted, vec![[0.0, 10.0], [10.0, 10.0]], "up"),
             Mark::line(Tone::Ink, vec![[5.0, 5.0]], ""),
             interval(Tone::Faint, [2.0, 5.0], [4.0, 7.0], "between", "above"),
             interval(Tone::Muted, [4.0, 0.0], [0.0, 0.0], "", "below"),
-            Mark::Cloud { points: vec![[1.0, 1.0], [2.0, 2.25]] },
+            Mark::Cloud {
+                points: vec![[1.0, 1.0], [2.0, 2.25]],
+            },
         ]);
         let expected = [
             r#"<svg viewBox="0 0 220 166" role="img" aria-label="all">"#,
@@ -301,14 +442,21 @@ mod tests {
         let line = |name| Mark::line(Tone::Ink, vec![[0.0, 5.0], [10.0, 0.0]], name);
         let found = drawn(&[line("first"), line("second"), line("third")]);
         for (name, y) in [("first", 95), ("second", 109), ("third", 123)] {
-            assert!(found.contains(&format!("y=\"{y}\">{name}</text>")), "{found}");
+            assert!(
+                found.contains(&format!("y=\"{y}\">{name}</text>")),
+                "{found}"
+            );
         }
     }
 
     #[test]
     fn dots_that_would_touch_are_seen_under_the_pointer() {
         let points = |count: u32| (0..count).map(|x| [f64::from(x) / 2.0, 1.0]).collect();
-        let dots = |count| drawn(&[Mark::series(Tone::Ink, points(count), "", |[x, _]| x.to_string())]);
+        let dots = |count| {
+            drawn(&[Mark::series(Tone::Ink, points(count), "", |[x, _]| {
+                x.to_string()
+            })])
+        };
         assert_eq!(dots(16).matches("class=\"dot ink\"").count(), 16);
         assert_eq!(dots(17).matches("class=\"dot hit ink\"").count(), 17);
     }

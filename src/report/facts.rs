@@ -2,8 +2,8 @@
 
 use super::samples::{Scatter, scatter};
 use crate::artifact::{
-    ArtifactError, Dataset, GATE_GAMES, GateGameRow, GenerationLine, Manifest, ModelDocument, ModelName, NEVER,
-    Registry, Verdict, VersionId, Versions,
+    ArtifactError, Dataset, GATE_GAMES, GateGameRow, GenerationLine, Manifest, ModelDocument,
+    ModelName, NEVER, Registry, Verdict, VersionId, Versions,
 };
 use crate::config::LoadedConfig;
 use crate::pipeline::StageError;
@@ -81,12 +81,21 @@ pub struct ReportFacts {
 }
 
 impl ReportFacts {
-    pub fn read(config: &LoadedConfig, registry: &Registry, datasets: &Path) -> Result<Self, StageError> {
+    pub fn read(
+        config: &LoadedConfig,
+        registry: &Registry,
+        datasets: &Path,
+    ) -> Result<Self, StageError> {
         let lineage = Lineage::read(config, registry, datasets)?;
         let champion = lineage.champions.champion().map(|promotion| promotion.id);
         let calls = read_calls(registry.folder())?;
-        let sets: Vec<Manifest> = selfplay(datasets)?.into_iter().map(|(.., manifest)| manifest).collect();
-        let speeds = sets.iter().filter_map(|set| PlaySpeed::of(&calls, set.generation, set.done));
+        let sets: Vec<Manifest> = selfplay(datasets)?
+            .into_iter()
+            .map(|(.., manifest)| manifest)
+            .collect();
+        let speeds = sets
+            .iter()
+            .filter_map(|set| PlaySpeed::of(&calls, set.generation, set.done));
         let trainings: Vec<Made<TrainMetrics>> = made(&lineage.versions, Stage::Train);
         let fits: Vec<Made<FitMpcMetrics>> = made(&lineage.versions, Stage::FitMpc);
         let shown = shown(&fits, champion);
@@ -98,7 +107,10 @@ impl ReportFacts {
             champion,
             ladder: rungs(&lineage)?,
             descents: descents(&lineage, &trainings)?,
-            scatter: shown.map(|fit| scatter(fit.generation, &fit.figures, datasets)).transpose()?.flatten(),
+            scatter: shown
+                .map(|fit| scatter(fit.generation, &fit.figures, datasets))
+                .transpose()?
+                .flatten(),
             gates: gate_paths(&lineage.gates)?,
             speeds: speeds.collect(),
             efficiency: RunEfficiency::of(&calls),
@@ -110,7 +122,9 @@ impl ReportFacts {
 
     /// Whether the pipeline is at work, as far as `run.json` knows.
     pub fn is_running(&self) -> bool {
-        self.last_call.as_ref().is_some_and(|call| call.outcome == "running")
+        self.last_call
+            .as_ref()
+            .is_some_and(|call| call.outcome == "running")
     }
 
     /// The fit whose figures are shown: the champion's, else the latest.
@@ -121,20 +135,27 @@ impl ReportFacts {
     /// The training whose figures are shown: the one behind that fit, else the latest.
     pub fn training(&self) -> Option<&Made<TrainMetrics>> {
         let generation = self.fit().map(|fit| fit.generation);
-        let behind = self.trainings.iter().rev().find(|training| Some(training.generation) == generation);
+        let behind = self
+            .trainings
+            .iter()
+            .rev()
+            .find(|training| Some(training.generation) == generation);
         behind.or(self.trainings.last())
     }
 
     /// The rating of the champion.
     pub fn champion_rung(&self) -> Option<&Rung> {
         let champion = self.champion.map(ModelName::Version);
-        self.ladder.iter().find(|rung| Some(rung.standing.id) == champion)
+        self.ladder
+            .iter()
+            .find(|rung| Some(rung.standing.id) == champion)
     }
 
     /// The line of the generation that made the champion.
     pub fn champion_line(&self) -> Option<&GenerationLine> {
         let champion = self.champion?.to_string();
-        self.lines().find(|line| line.candidate.as_ref() == Some(&champion))
+        self.lines()
+            .find(|line| line.candidate.as_ref() == Some(&champion))
     }
 
     pub fn lines(&self) -> impl Iterator<Item = &GenerationLine> {
@@ -148,15 +169,24 @@ impl ReportFacts {
 }
 
 fn shown<T>(made: &[Made<T>], champion: Option<VersionId>) -> Option<&Made<T>> {
-    made.iter().find(|made| Some(made.id) == champion).or(made.last())
+    made.iter()
+        .find(|made| Some(made.id) == champion)
+        .or(made.last())
 }
 
 /// The versions of a stage whose figures can be read, oldest first.
 fn made<T: for<'de> Deserialize<'de>>(versions: &Versions, stage: Stage) -> Vec<Made<T>> {
-    let of_stage = versions.documents.iter().filter(|document| document.origin.stage == stage.name());
+    let of_stage = versions
+        .documents
+        .iter()
+        .filter(|document| document.origin.stage == stage.name());
     let read = |document: &Arc<ModelDocument>| {
         let figures = T::deserialize(&document.origin.metrics).ok()?;
-        Some(Made { generation: document.origin.generation()?, id: document.id, figures })
+        Some(Made {
+            generation: document.origin.generation()?,
+            id: document.id,
+            figures,
+        })
     };
     of_stage.filter_map(read).collect()
 }
@@ -174,18 +204,29 @@ fn rungs(lineage: &Lineage<'_>) -> Result<Vec<Rung>, ArtifactError> {
             standing,
         }
     };
-    let mut rungs: Vec<Rung> =
-        standings(&lineage.gates, lineage.datasets, &lineage.versions)?.into_iter().map(rung).collect();
+    let mut rungs: Vec<Rung> = standings(&lineage.gates, lineage.datasets, &lineage.versions)?
+        .into_iter()
+        .map(rung)
+        .collect();
     rungs.sort_by_key(|rung| rung.generation);
     Ok(rungs)
 }
 
 /// All generations that have begun, closed ones first.
-fn descents(lineage: &Lineage<'_>, trainings: &[Made<TrainMetrics>]) -> Result<Vec<Descent>, ArtifactError> {
+fn descents(
+    lineage: &Lineage<'_>,
+    trainings: &[Made<TrainMetrics>],
+) -> Result<Vec<Descent>, ArtifactError> {
     let lines = generation_lines(lineage, lineage.begun()?)?;
     let descents = lines.into_iter().map(|line| Descent {
-        player: lineage.file.player_of(line.generation).map(|player| player.name.to_string()),
-        draft: trainings.iter().rfind(|made| made.generation == line.generation).map(|made| made.id),
+        player: lineage
+            .file
+            .player_of(line.generation)
+            .map(|player| player.name.to_string()),
+        draft: trainings
+            .iter()
+            .rfind(|made| made.generation == line.generation)
+            .map(|made| made.id),
         line,
     });
     Ok(descents.collect())
@@ -194,16 +235,26 @@ fn descents(lineage: &Lineage<'_>, trainings: &[Made<TrainMetrics>]) -> Result<V
 /// The paths of the newest gates that were sequential tests, oldest first.
 fn gate_paths(gates: &[RunGate]) -> Result<Vec<GatePath>, ArtifactError> {
     let newest = &gates[gates.len().saturating_sub(GATES_MAX)..];
-    newest.par_iter().filter_map(|gate| gate_path(gate).transpose()).collect()
+    newest
+        .par_iter()
+        .filter_map(|gate| gate_path(gate).transpose())
+        .collect()
 }
 
 /// The gate's path, if it was a sequential test.
 fn gate_path(gate: &RunGate) -> Result<Option<GatePath>, ArtifactError> {
-    let Some(test) = gate.verdict.test.clone() else { return Ok(None) };
+    let Some(test) = gate.verdict.test.clone() else {
+        return Ok(None);
+    };
     let dataset = Dataset::open_any(&gate.folder)?;
     let mut decider = Decider::of_test(&test);
     for index in 0..dataset.part_count() {
         decider.look(&dataset.read::<GateGameRow>(&GATE_GAMES, index, &NEVER)?);
     }
-    Ok(Some(GatePath { generation: gate.generation, verdict: gate.verdict.verdict, test, looks: decider.looks }))
+    Ok(Some(GatePath {
+        generation: gate.generation,
+        verdict: gate.verdict.verdict,
+        test,
+        looks: decider.looks,
+    }))
 }

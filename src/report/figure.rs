@@ -36,12 +36,22 @@ impl Sheet<'_> {
     pub fn of_version(&self, title: &'static str, sentence: String, id: VersionId) -> Figure {
         let source = self.invocation.model_file(&format!("{id}/model.json"));
         let command = self.invocation.model_command(&format!("show {id} --json"));
-        Figure { title, sentence, source, command }
+        Figure {
+            title,
+            sentence,
+            source,
+            command,
+        }
     }
 
     /// A chart of one column.
     pub fn chart(&mut self, figure: &Figure, axes: [Axis; 2], marks: &[Mark]) {
-        let chart = Chart { summary: &figure.sentence, size: NARROW, axes, marks };
+        let chart = Chart {
+            summary: &figure.sentence,
+            size: NARROW,
+            axes,
+            marks,
+        };
         self.figure(figure, "", |markup| chart.draw(markup));
     }
 
@@ -49,20 +59,31 @@ impl Sheet<'_> {
     pub fn wide_chart(&mut self, figure: &Figure, axes: [Axis; 2], marks: &[Mark]) {
         self.figure(figure, "wide", |markup| {
             for (class, size) in [("at-wide", WIDE), ("at-narrow", NARROW)] {
-                let chart = Chart { summary: &figure.sentence, size, axes, marks };
+                let chart = Chart {
+                    summary: &figure.sentence,
+                    size,
+                    axes,
+                    marks,
+                };
                 markup.element("div", &[("class", class)], |markup| chart.draw(markup));
             }
         });
     }
 
     /// Horizontal bars: the name before each, its share of the longest that a bar can be, and the label after it.
-    pub fn bars<'b>(&mut self, figure: &Figure, bars: impl Iterator<Item = (&'b String, f64, String)>) {
+    pub fn bars<'b>(
+        &mut self,
+        figure: &Figure,
+        bars: impl Iterator<Item = (&'b String, f64, String)>,
+    ) {
         self.figure(figure, "", |markup| {
             markup.element("div", &[("class", "bars")], |markup| {
                 for (name, share, label) in bars {
                     markup.leaf("b", &[], name);
                     let style = format!("width:{:.1}%", 100.0 * share.clamp(0.0, 1.0));
-                    markup.element("span", &[], |markup| markup.leaf("i", &[("style", &style)], ""));
+                    markup.element("span", &[], |markup| {
+                        markup.leaf("i", &[("style", &style)], "");
+                    });
                     markup.leaf("b", &[], &label);
                 }
             });
@@ -71,12 +92,15 @@ impl Sheet<'_> {
 
     /// The figure around a picture.
     fn figure(&mut self, figure: &Figure, class: &str, draw: impl FnOnce(&mut Markup)) {
-        self.markup.element("figure", &[("class", class)], |markup| {
-            markup.leaf("h3", &[], figure.title);
-            markup.leaf("p", &[], &figure.sentence);
-            draw(markup);
-            markup.element("figcaption", &[], |markup| source(markup, &figure.source, &figure.command));
-        });
+        self.markup
+            .element("figure", &[("class", class)], |markup| {
+                markup.leaf("h3", &[], figure.title);
+                markup.leaf("p", &[], &figure.sentence);
+                draw(markup);
+                markup.element("figcaption", &[], |markup| {
+                    source(markup, &figure.source, &figure.command);
+                });
+            });
     }
 }
 

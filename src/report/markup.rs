@@ -24,14 +24,21 @@ impl Markup {
                 '"' => self.0 += "&quot;",
                 '\'' => self.0 += "&#39;",
                 // HTML has no way to write these.
-                letter if letter.is_control() && letter != '\n' => self.0.push(char::REPLACEMENT_CHARACTER),
+                letter if letter.is_control() && letter != '\n' => {
+                    self.0.push(char::REPLACEMENT_CHARACTER);
+                }
                 letter => self.0.push(letter),
             }
         }
     }
 
     /// An element around whatever `body` adds.
-    pub fn element(&mut self, name: &'static str, attributes: &[Attribute<'_>], body: impl FnOnce(&mut Self)) {
+    pub fn element(
+        &mut self,
+        name: &'static str,
+        attributes: &[Attribute<'_>],
+        body: impl FnOnce(&mut Self),
+    ) {
         self.open(name, attributes);
         self.0.push('>');
         body(self);
@@ -80,6 +87,9 @@ mod tests {
         markup.leaf("p", &[("title", hostile)], hostile);
         markup.void("br", &[]);
         let escaped = "&lt;/p&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&amp;lt;&quot; onload=&quot;x\u{fffd}";
-        assert_eq!(markup.finish(), format!("<p title=\"{escaped}\">{escaped}</p><br/>"));
+        assert_eq!(
+            markup.finish(),
+            format!("<p title=\"{escaped}\">{escaped}</p><br/>")
+        );
     }
 }

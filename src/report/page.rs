@@ -35,7 +35,13 @@ pub fn page(facts: &ReportFacts, invocation: &Invocation) -> String {
                 for (name, class, draw) in SECTIONS {
                     markup.element("section", &[], |markup| {
                         markup.leaf("h2", &[], name);
-                        let draw = |markup: &mut Markup| draw(&mut Sheet { markup, facts, invocation });
+                        let draw = |markup: &mut Markup| {
+                            draw(&mut Sheet {
+                                markup,
+                                facts,
+                                invocation,
+                            });
+                        };
                         markup.element("div", &[("class", class)], draw);
                     });
                 }
@@ -59,7 +65,11 @@ fn head(markup: &mut Markup, facts: &ReportFacts) {
 }
 
 fn header(markup: &mut Markup, facts: &ReportFacts) {
-    markup.constant(concat!("<p class=\"brand\">", include_str!("mark.svg"), "renma</p>"));
+    markup.constant(concat!(
+        "<p class=\"brand\">",
+        include_str!("mark.svg"),
+        "renma</p>"
+    ));
     markup.leaf("h1", &[], &facts.run);
     markup.element("p", &[("class", "state")], |markup| {
         let state = match facts.last_call.as_ref().map(|call| call.outcome.as_str()) {
@@ -68,13 +78,25 @@ fn header(markup: &mut Markup, facts: &ReportFacts) {
             Some(other) => other,
             None => "no run.json",
         };
-        let class = if facts.is_running() { "badge live" } else { "badge" };
+        let class = if facts.is_running() {
+            "badge live"
+        } else {
+            "badge"
+        };
         markup.leaf("span", &[("class", class)], state);
-        markup.text(&format!("generation {} of {}", facts.finished, facts.asked.max(facts.finished)));
+        markup.text(&format!(
+            "generation {} of {}",
+            facts.finished,
+            facts.asked.max(facts.finished)
+        ));
         if let Some(call) = &facts.last_call {
             // To the minute, from times of the form `2026-11-21T17:00:00Z`.
             let minute = |time: &str| time.chars().take(16).collect::<String>().replace('T', " ");
-            markup.text(&format!(" · {} to {} UTC", minute(&call.began), minute(&call.ended)));
+            markup.text(&format!(
+                " · {} to {} UTC",
+                minute(&call.began),
+                minute(&call.ended)
+            ));
         }
     });
     markup.element("dl", &[], |markup| {
@@ -91,16 +113,28 @@ fn header(markup: &mut Markup, facts: &ReportFacts) {
 /// The figures that matter most: name, value, note.
 fn tiles(facts: &ReportFacts) -> Vec<(&'static str, String, String)> {
     let mut tiles = Vec::new();
-    let champion = facts.champion.map_or_else(|| "none yet".to_owned(), |id| id.to_string());
-    let made = facts.champion_line().map(|line| format!("made by generation {}", line.generation));
+    let champion = facts
+        .champion
+        .map_or_else(|| "none yet".to_owned(), |id| id.to_string());
+    let made = facts
+        .champion_line()
+        .map(|line| format!("made by generation {}", line.generation));
     tiles.push(("Champion", champion, made.unwrap_or_default()));
     if let Some(rung) = facts.champion_rung() {
         let rating = rung.standing.rating;
-        let ends = format!("{} to {} over the start", signed(rating.elo_low, 0), signed(rating.elo_high, 0));
+        let ends = format!(
+            "{} to {} over the start",
+            signed(rating.elo_low, 0),
+            signed(rating.elo_high, 0)
+        );
         tiles.push(("Elo", signed(rating.elo, 0), ends));
     }
     if let Some(error) = facts.champion_line().and_then(|line| line.exact_mae) {
-        tiles.push(("Exact error", format!("{} discs", number(error, 2)), "mean, on the yardstick".to_owned()));
+        tiles.push((
+            "Exact error",
+            format!("{} discs", number(error, 2)),
+            "mean, on the yardstick".to_owned(),
+        ));
     }
     let games: u64 = facts.lines().filter_map(|line| line.games).sum();
     let positions: u64 = facts.lines().filter_map(|line| line.positions).sum();
@@ -115,8 +149,10 @@ fn tiles(facts: &ReportFacts) -> Vec<(&'static str, String, String)> {
 }
 
 fn footer(markup: &mut Markup, facts: &ReportFacts, invocation: &Invocation) {
-    let (made, all) =
-        (invocation.run_command(&facts.run, "report"), invocation.run_command(&facts.run, "status --json"));
+    let (made, all) = (
+        invocation.run_command(&facts.run, "report"),
+        invocation.run_command(&facts.run, "status --json"),
+    );
     let note = "Errors are in discs; Elo comes from a joint fit to all gates. Hover over a mark for its numbers.";
     markup.leaf("p", &[("class", "absent")], note);
     markup.element("p", &[("class", "caption")], |markup| {

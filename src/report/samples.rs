@@ -25,12 +25,21 @@ pub struct Scatter {
 }
 
 /// The samples of the deepest prediction of a fit; `None` if they are gone.
-pub fn scatter(generation: u32, metrics: &FitMpcMetrics, datasets: &Path) -> Result<Option<Scatter>, ArtifactError> {
+pub fn scatter(
+    generation: u32,
+    metrics: &FitMpcMetrics,
+    datasets: &Path,
+) -> Result<Option<Scatter>, ArtifactError> {
     let folder = generation_folder(datasets, Stage::FitMpc, generation);
     let fits = metrics.depths.iter().filter(|fit| fit.deep.is_some());
     let is_shown = |fit: &&&DepthFit| (fit.empties_min..=fit.empties_max).contains(&EMPTIES);
-    let fit = fits.clone().filter(|fit| is_shown(&fit)).max_by_key(|fit| (fit.deep, fit.shallow));
-    let Some(fit) = fit.or(fits.clone().next_back()) else { return Ok(None) };
+    let fit = fits
+        .clone()
+        .filter(|fit| is_shown(&fit))
+        .max_by_key(|fit| (fit.deep, fit.shallow));
+    let Some(fit) = fit.or(fits.clone().next_back()) else {
+        return Ok(None);
+    };
     if !exists(&folder.join("manifest.json"))? {
         return Ok(None);
     }
@@ -44,17 +53,28 @@ pub fn scatter(generation: u32, metrics: &FitMpcMetrics, datasets: &Path) -> Res
     }
     let is_part = POINTS_MAX < points.len();
     points.truncate(POINTS_MAX);
-    let scatter = Scatter { generation, fit: fit.clone(), points, is_part };
+    let scatter = Scatter {
+        generation,
+        fit: fit.clone(),
+        points,
+        is_part,
+    };
     Ok((!scatter.points.is_empty()).then_some(scatter))
 }
 
 /// Shallow and deep scores of the samples of a fit, in discs.
 fn points_of(fit: &DepthFit, rows: &[MpcSampleRow]) -> Vec<[f64; 2]> {
     let samples = rows.chunk_by(|left, right| left.sample_id == right.sample_id);
-    let in_range = samples.filter(|rows| (fit.empties_min..=fit.empties_max).contains(&rows[0].empties));
-    let score =
-        |rows: &[MpcSampleRow], depth: u8| rows.iter().find(|row| row.depth == depth).map(|row| row.score.discs());
-    in_range.filter_map(|rows| Some([score(rows, fit.shallow)?, score(rows, fit.deep?)?])).collect()
+    let in_range =
+        samples.filter(|rows| (fit.empties_min..=fit.empties_max).contains(&rows[0].empties));
+    let score = |rows: &[MpcSampleRow], depth: u8| {
+        rows.iter()
+            .find(|row| row.depth == depth)
+            .map(|row| row.score.discs())
+    };
+    in_range
+        .filter_map(|rows| Some([score(rows, fit.shallow)?, score(rows, fit.deep?)?]))
+        .collect()
 }
 
 #[cfg(test)]

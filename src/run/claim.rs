@@ -17,8 +17,15 @@ use std::path::Path;
 /// # Errors
 ///
 /// A folder that holds something that renma did not write or, to be cleared, is a link or in use; and a damaged dataset to avoid.
-pub fn make_way(stage: Stage, task: &dyn Asked, replace: bool, context: Context<'_>) -> Result<(), StageError> {
-    let Some(dataset) = task.dataset() else { return Ok(()) };
+pub fn make_way(
+    stage: Stage,
+    task: &dyn Asked,
+    replace: bool,
+    context: Context<'_>,
+) -> Result<(), StageError> {
+    let Some(dataset) = task.dataset() else {
+        return Ok(());
+    };
     let (folder, recipe) = (dataset.folder, task.recipe()?);
     if !is_folder(folder)? && (is_link(folder)? || exists(folder)?) {
         let reason = "it exists and is not a folder\nname a new one";
@@ -29,14 +36,17 @@ pub fn make_way(stage: Stage, task: &dyn Asked, replace: bool, context: Context<
         check_no_foreign(folder)?;
     }
     let what = match begun.filter(|_| replace) {
-        Some(found) if found == recipe => {
-            clear_surplus(stage, &dataset)?.then_some("held more than the config asks for; removed the rest")
+        Some(found) if found == recipe => clear_surplus(stage, &dataset)?
+            .then_some("held more than the config asks for; removed the rest"),
+        Some(_) => {
+            clear_folder(stage, folder)?.then_some("was made from other inputs; rebuilding it")
         }
-        Some(_) => clear_folder(stage, folder)?.then_some("was made from other inputs; rebuilding it"),
         None => None,
     };
     if let Some(what) = what {
-        context.host.detail(&format!("{stage}: {} {what}", folder.display()));
+        context
+            .host
+            .detail(&format!("{stage}: {} {what}", folder.display()));
     }
     Ok(())
 }
@@ -46,16 +56,22 @@ fn clear_folder(stage: Stage, folder: &Path) -> Result<bool, ArtifactError> {
     let is_of_kind = match Manifest::read_any(folder) {
         Ok(manifest) => stage.facts().kind() == Some(manifest.kind),
         // Only self-play leaves parts of positions behind before it has a manifest.
-        Err(ArtifactError::Missing { .. } | ArtifactError::Unfit { .. } | ArtifactError::Damaged { .. }) => {
-            stage == Stage::Generate || !exists(&folder.join(POSITIONS.name))?
-        }
+        Err(
+            ArtifactError::Missing { .. }
+            | ArtifactError::Unfit { .. }
+            | ArtifactError::Damaged { .. },
+        ) => stage == Stage::Generate || !exists(&folder.join(POSITIONS.name))?,
         Err(error) => return Err(error),
     };
     if !is_of_kind {
         return Ok(false);
     }
     if is_link(folder)? {
-        return Err(ArtifactError::refused("replace", folder, "it is a symbolic link\nname the folder itself"));
+        return Err(ArtifactError::refused(
+            "replace",
+            folder,
+            "it is a symbolic link\nname the folder itself",
+        ));
     }
     let _lock = FolderLock::take(folder)?;
     check_no_foreign(folder)?;
@@ -74,7 +90,10 @@ fn clear_surplus(stage: Stage, dataset: &AskedDataset<'_>) -> Result<bool, Artif
         remove_file(&manifest)?;
     }
     for table in stage.facts().tables() {
-        for index in part_indices(folder, table)?.into_iter().filter(|index| dataset.parts() <= *index as u64) {
+        for index in part_indices(folder, table)?
+            .into_iter()
+            .filter(|index| dataset.parts() <= *index as u64)
+        {
             remove_file(&part_path(folder, table, index))?;
         }
     }
@@ -83,8 +102,18 @@ fn clear_surplus(stage: Stage, dataset: &AskedDataset<'_>) -> Result<bool, Artif
 
 /// An error if a folder holds anything that no stage wrote.
 fn check_no_foreign(folder: &Path) -> Result<(), ArtifactError> {
-    let Some(foreign) = first_foreign(folder)? else { return Ok(()) };
-    let name = visible(&foreign.strip_prefix(folder).unwrap_or(&foreign).display().to_string());
-    let reason = format!("it holds {name}, which renma did not write\nmove it away, or choose another --output");
+    let Some(foreign) = first_foreign(folder)? else {
+        return Ok(());
+    };
+    let name = visible(
+        &foreign
+            .strip_prefix(folder)
+            .unwrap_or(&foreign)
+            .display()
+            .to_string(),
+    );
+    let reason = format!(
+        "it holds {name}, which renma did not write\nmove it away, or choose another --output"
+    );
     Err(ArtifactError::refused("write", folder, reason))
 }

@@ -66,31 +66,43 @@ impl ConfigEntry {
 
     /// The entry of another config in place of this one, with the same algorithms.
     pub fn of(&self, loaded: &LoadedConfig) -> Self {
-        Self { algorithms: self.algorithms.clone(), ..Self::new(self.from, loaded) }
+        Self {
+            algorithms: self.algorithms.clone(),
+            ..Self::new(self.from, loaded)
+        }
     }
 
     /// Whether the patterns and the book of a config are those of this entry.
     pub fn names_the_files_of(&self, loaded: &LoadedConfig) -> bool {
-        self.features == pattern_set_hash(&loaded.features) && self.book == loaded.book.as_ref().map(Book::content)
+        self.features == pattern_set_hash(&loaded.features)
+            && self.book == loaded.book.as_ref().map(Book::content)
     }
 
     /// Whether this program still computes the step ids of this entry: a newer algorithm has others.
     pub fn has_algorithms_of_today(&self) -> bool {
         let today = algorithms();
-        self.algorithms.iter().all(|(table, version)| today.get(table) == Some(version))
+        self.algorithms
+            .iter()
+            .all(|(table, version)| today.get(table) == Some(version))
     }
 
     /// Every key on which a step depends, with its value.
     fn settings(&self) -> BTreeMap<String, String> {
         let mut settings: BTreeMap<String, String> = all_keys(&self.config).collect();
         settings.retain(|name, _| !FREE_KEYS.contains(&name.as_str()));
-        for (name, content) in [("run.features", Some(self.features)), ("generate.book", self.book)] {
+        for (name, content) in [
+            ("run.features", Some(self.features)),
+            ("generate.book", self.book),
+        ] {
             if let Some(value) = settings.get_mut(name) {
                 *value = content.map_or_else(|| "none".to_owned(), ContentHash::short);
             }
         }
         let algorithms = self.algorithms.iter();
-        settings.extend(algorithms.map(|(table, version)| (format!("{ALGORITHM_OF}{table}"), version.to_string())));
+        settings.extend(
+            algorithms
+                .map(|(table, version)| (format!("{ALGORITHM_OF}{table}"), version.to_string())),
+        );
         settings
     }
 
@@ -98,11 +110,20 @@ impl ConfigEntry {
     pub fn differences(&self, other: &Self) -> Vec<String> {
         let (ours, theirs) = (self.settings(), other.settings());
         let names: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
-        let changed = names.into_iter().filter(|name| ours.get(*name) != theirs.get(*name));
+        let changed = names
+            .into_iter()
+            .filter(|name| ours.get(*name) != theirs.get(*name));
         let line = |name: &String| {
-            let [ours, theirs] = [&ours, &theirs].map(|settings| settings.get(name).map_or("nothing", String::as_str));
-            let place = if name.starts_with(ALGORITHM_OF) { "this renma" } else { "the config" };
-            visible(&format!("{name} is {ours} in the run and {theirs} in {place}"))
+            let [ours, theirs] = [&ours, &theirs]
+                .map(|settings| settings.get(name).map_or("nothing", String::as_str));
+            let place = if name.starts_with(ALGORITHM_OF) {
+                "this renma"
+            } else {
+                "the config"
+            };
+            visible(&format!(
+                "{name} is {ours} in the run and {theirs} in {place}"
+            ))
         };
         changed.map(line).collect()
     }
@@ -111,7 +132,9 @@ impl ConfigEntry {
 /// The version of each stage's algorithm, by config table.
 fn algorithms() -> BTreeMap<String, u32> {
     let facts = GENERATION.iter().map(|link| link.stage.facts());
-    facts.map(|facts| (facts.config_table.to_owned(), facts.algorithm)).collect()
+    facts
+        .map(|facts| (facts.config_table.to_owned(), facts.algorithm))
+        .collect()
 }
 
 /// Every key of a config with its value.
@@ -147,11 +170,15 @@ pub(super) fn continued(
                 found.as_object_mut().map(|keys| keys.remove(key.name));
                 continue;
             }
-            let Some(theirs) = last.config[table].get(key.name) else { continue };
+            let Some(theirs) = last.config[table].get(key.name) else {
+                continue;
+            };
             let ours = found.get(key.name);
             if ours != Some(theirs) {
                 let ours = ours.map_or_else(|| "nothing".to_owned(), Value::to_string);
-                moved.push(format!("{name} is {theirs} in the run and {ours} by default now"));
+                moved.push(format!(
+                    "{name} is {theirs} in the run and {ours} by default now"
+                ));
                 found[key.name] = theirs.clone();
             }
         }
@@ -184,7 +211,9 @@ mod tests {
     fn a_run_keeps_the_keys_that_its_config_does_not_name() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run.toml");
-        let write = |name: &str, text: &str| publish_bytes(&folder.path().join(name), text.as_bytes()).unwrap();
+        let write = |name: &str, text: &str| {
+            publish_bytes(&folder.path().join(name), text.as_bytes()).unwrap();
+        };
         let load = |text: &str| {
             write("run.toml", text);
             load_config(&path).unwrap()
@@ -213,7 +242,13 @@ mod tests {
             "selective.rank is 3 in the run and nothing in the config",
             "train.quantum is 16 in the run and nothing in the config",
         ];
-        assert_eq!(continued(""), (optional.map(str::to_owned).to_vec(), unnamed.map(str::to_owned).to_vec()));
+        assert_eq!(
+            continued(""),
+            (
+                optional.map(str::to_owned).to_vec(),
+                unnamed.map(str::to_owned).to_vec()
+            )
+        );
         let (differences, moved) = continued(
             "[run]\nseed = 8\n[generate]\nopenings = \"random\"\n[train]\nquantum = 16\n[fit_mpc]\nmethod = \"line\"\n\
              [selective]\nrank = 3",
@@ -226,20 +261,35 @@ mod tests {
             "generate.openings is \"book\" in the run and \"random\" in the config",
             "run.seed is 7 in the run and 8 in the config",
         ];
-        assert_eq!((differences, moved), (named.map(str::to_owned).to_vec(), vec![unnamed[5].to_owned()]));
+        assert_eq!(
+            (differences, moved),
+            (
+                named.map(str::to_owned).to_vec(),
+                vec![unnamed[5].to_owned()]
+            )
+        );
     }
 
     #[test]
     fn an_entry_names_its_own_patterns_and_book_alone() {
         let plain = default_config();
         let mut other_features = plain.clone();
-        other_features.features = Arc::new(read_features(Path::new("configs/features/edax.toml")).unwrap());
+        other_features.features =
+            Arc::new(read_features(Path::new("configs/features/edax.toml")).unwrap());
         let mut with_book = plain.clone();
         with_book.book = Some(Book::of_lines(&["f5d6".to_owned()]).unwrap());
         let all = [&plain, &other_features, &with_book];
-        for (of, entry) in all.map(|config| ConfigEntry::new(1, config)).iter().enumerate() {
+        for (of, entry) in all
+            .map(|config| ConfigEntry::new(1, config))
+            .iter()
+            .enumerate()
+        {
             for (place, config) in all.into_iter().enumerate() {
-                assert_eq!(entry.names_the_files_of(config), of == place, "{of} {place}");
+                assert_eq!(
+                    entry.names_the_files_of(config),
+                    of == place,
+                    "{of} {place}"
+                );
             }
         }
     }

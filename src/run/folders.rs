@@ -30,14 +30,19 @@ pub enum DatasetFolder {
 impl DatasetFolder {
     /// All of them.
     pub fn all() -> impl Iterator<Item = Self> {
-        let stages = Stage::ALL.into_iter().filter(|stage| stage.facts().dataset.is_some());
+        let stages = Stage::ALL
+            .into_iter()
+            .filter(|stage| stage.facts().dataset.is_some());
         stages.map(Self::Stage).chain([Self::Drift])
     }
 
     /// Its name in the folder of the run's datasets.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Stage(stage) => stage.facts().dataset.map_or(stage.name(), |(_, folder)| folder),
+            Self::Stage(stage) => stage
+                .facts()
+                .dataset
+                .map_or(stage.name(), |(_, folder)| folder),
             Self::Drift => "drift",
         }
     }
@@ -50,7 +55,11 @@ impl From<Stage> for DatasetFolder {
 }
 
 /// The folder of a dataset of a generation.
-pub fn generation_folder(datasets: &Path, folder: impl Into<DatasetFolder>, generation: u32) -> PathBuf {
+pub fn generation_folder(
+    datasets: &Path,
+    folder: impl Into<DatasetFolder>,
+    generation: u32,
+) -> PathBuf {
     in_generation(&datasets.join(folder.into().name()), generation)
 }
 
@@ -63,7 +72,11 @@ pub fn in_generation(folder: &Path, generation: u32) -> PathBuf {
 /// was made in shards.
 pub fn plan_of_selfplay(dataset: &Path) -> Option<PathBuf> {
     let run = dataset.ancestors().nth(2)?;
-    Some(run.join(PLANS).join(dataset.file_name()?).join(format!("{}.json", Stage::Generate)))
+    Some(
+        run.join(PLANS)
+            .join(dataset.file_name()?)
+            .join(format!("{}.json", Stage::Generate)),
+    )
 }
 
 /// The plan of a stage of a generation.
@@ -74,12 +87,18 @@ pub fn plan_path(datasets: &Path, stage: Stage, generation: u32) -> PathBuf {
 /// `datasets/RUN` beside the registry `models/RUN`.
 pub fn datasets_beside(registry: &Path) -> PathBuf {
     let name = registry.file_name().unwrap_or_default();
-    let root = registry.parent().and_then(Path::parent).unwrap_or(Path::new(""));
+    let root = registry
+        .parent()
+        .and_then(Path::parent)
+        .unwrap_or(Path::new(""));
     root.join("datasets").join(name)
 }
 
 /// The generations with a dataset, ascending.
-pub fn generations(datasets: &Path, folder: impl Into<DatasetFolder>) -> Result<Vec<u32>, ArtifactError> {
+pub fn generations(
+    datasets: &Path,
+    folder: impl Into<DatasetFolder>,
+) -> Result<Vec<u32>, ArtifactError> {
     generations_in(&datasets.join(folder.into().name()))
 }
 
@@ -136,7 +155,9 @@ pub fn generation_of(
 /// A damaged manifest, or a system error.
 pub fn is_made_here(document: &ModelDocument, registry: &Path) -> Result<bool, ArtifactError> {
     let selfplay = selfplay(&datasets_beside(registry))?.into_iter();
-    let played = selfplay.map(|(generation, _, manifest)| (generation, manifest.content)).collect();
+    let played = selfplay
+        .map(|(generation, _, manifest)| (generation, manifest.content))
+        .collect();
     let logged = versions_made(&read_calls(registry)?);
     Ok(generation_of(document, &played, &logged).is_some())
 }
@@ -163,7 +184,11 @@ pub fn gates(datasets: &Path) -> Result<Vec<RunGate>, ArtifactError> {
         let folder = generation_folder(datasets, Stage::Gate, generation);
         if exists(&folder.join(VERDICT))? {
             let verdict = read_verdict(&folder)?;
-            gates.push(RunGate { generation, folder, verdict });
+            gates.push(RunGate {
+                generation,
+                folder,
+                verdict,
+            });
         }
     }
     Ok(gates)
@@ -214,24 +239,49 @@ mod tests {
     #[test]
     fn only_folders_of_the_exact_form_are_generations() {
         let datasets = tempfile::tempdir().unwrap();
-        for name in ["0002", "0001", "12", "00003", "0000", "100000", "100001", "4294967295"] {
+        for name in [
+            "0002",
+            "0001",
+            "12",
+            "00003",
+            "0000",
+            "100000",
+            "100001",
+            "4294967295",
+        ] {
             fs::create_dir_all(datasets.path().join(format!("gate/generation={name}"))).unwrap();
         }
         fs::create_dir(datasets.path().join("gate/other")).unwrap();
-        assert_eq!(generations(datasets.path(), Stage::Gate).unwrap(), [1, 2, GENERATIONS_MAX]);
-        assert!(generations(datasets.path(), Stage::FitMpc).unwrap().is_empty());
+        assert_eq!(
+            generations(datasets.path(), Stage::Gate).unwrap(),
+            [1, 2, GENERATIONS_MAX]
+        );
+        assert!(
+            generations(datasets.path(), Stage::FitMpc)
+                .unwrap()
+                .is_empty()
+        );
     }
 
     #[test]
     fn a_config_and_a_folder_may_have_the_same_numbers_of_generations() {
-        let key = RunConfig::KEYS.iter().find(|key| key.name == "generations").unwrap();
-        assert!(matches!(key.takes, Takes::Whole(1, most) if most == i64::from(GENERATIONS_MAX)), "{key:?}");
+        let key = RunConfig::KEYS
+            .iter()
+            .find(|key| key.name == "generations")
+            .unwrap();
+        assert!(
+            matches!(key.takes, Takes::Whole(1, most) if most == i64::from(GENERATIONS_MAX)),
+            "{key:?}"
+        );
     }
 
     #[test]
     fn the_datasets_of_a_run_are_beside_its_registry() {
-        for (registry, datasets) in [("models/a", "datasets/a"), ("/x/models/b", "/x/datasets/b"), ("c", "datasets/c")]
-        {
+        for (registry, datasets) in [
+            ("models/a", "datasets/a"),
+            ("/x/models/b", "/x/datasets/b"),
+            ("c", "datasets/c"),
+        ] {
             assert_eq!(datasets_beside(Path::new(registry)), Path::new(datasets));
         }
     }

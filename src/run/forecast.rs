@@ -85,17 +85,38 @@ impl Forecast {
             Some(seconds) => (seconds * f64::from(left), false),
             None => {
                 let first = lineage.player(next)?.name.load(lineage.registry.folder())?;
-                let (game_seconds, is_minimum) = game_seconds(config, &usual_player(first, next, last), context)?;
-                (stage_seconds(config, range, game_seconds, context.threads), is_minimum)
+                let (game_seconds, is_minimum) =
+                    game_seconds(config, &usual_player(first, next, last), context)?;
+                (
+                    stage_seconds(config, range, game_seconds, context.threads),
+                    is_minimum,
+                )
             }
         };
         // The games of a generation that has begun are there already, and a restart removes all of them.
-        let begun = generations(lineage.datasets, Stage::Generate)?.into_iter().filter(|begun| next <= *begun);
-        let begun = begun.map(|generation| bytes_in(&generation_folder(lineage.datasets, Stage::Generate, generation)));
+        let begun = generations(lineage.datasets, Stage::Generate)?
+            .into_iter()
+            .filter(|begun| next <= *begun);
+        let begun = begun.map(|generation| {
+            bytes_in(&generation_folder(
+                lineage.datasets,
+                Stage::Generate,
+                generation,
+            ))
+        });
         let begun = begun.sum::<Result<u64, ArtifactError>>()?;
-        let bytes = bytes.saturating_mul(added(config, next, last).into()).saturating_sub(begun);
+        let bytes = bytes
+            .saturating_mul(added(config, next, last).into())
+            .saturating_sub(begun);
         let bytes_free = bytes_free(lineage.datasets)?;
-        Ok(Self { generations: left, seconds, is_minimum, bytes, bytes_free, memory })
+        Ok(Self {
+            generations: left,
+            seconds,
+            is_minimum,
+            bytes,
+            bytes_free,
+            memory,
+        })
     }
 
     /// Whether it will hardly fit on the disk.
@@ -117,23 +138,44 @@ impl Forecast {
             "the run needs about {needed} MB, and {free} MB are free\n\
              make room or fewer generations (--generations +N), or let run.keep_generations remove old ones"
         );
-        Err(ArtifactError::io("write", datasets, io::Error::new(io::ErrorKind::StorageFull, reason)))
+        Err(ArtifactError::io(
+            "write",
+            datasets,
+            io::Error::new(io::ErrorKind::StorageFull, reason),
+        ))
     }
 }
 
 /// How many generations more than now the disk holds at the most, while the last one is made.
 fn added(config: &LoadedConfig, next: u32, last: u32) -> u32 {
-    let RunConfig { keep_generations, window, .. } = *config.config.run;
-    let kept =
-        |finished: u32| if keep_generations == 0 { finished } else { finished.min(keep_generations + window - 1) };
-    if last < next { 0 } else { (kept(last - 1) + 1).saturating_sub(kept(next - 1)) }
+    let RunConfig {
+        keep_generations,
+        window,
+        ..
+    } = *config.config.run;
+    let kept = |finished: u32| {
+        if keep_generations == 0 {
+            finished
+        } else {
+            finished.min(keep_generations + window - 1)
+        }
+    };
+    if last < next {
+        0
+    } else {
+        (kept(last - 1) + 1).saturating_sub(kept(next - 1))
+    }
 }
 
 /// The mean seconds of the latest generations before the next one that a gate has judged, if there are any.
 pub fn recent_seconds(calls: &[CallRecord], next: u32) -> Option<f64> {
     let made = calls_by_generation(calls);
-    let is_judging = |call: &&CallRecord| call.stage == Stage::Gate.name() && call.outcome == CallOutcome::Done;
-    let judged = made.range(..next).rev().filter(|(_, calls)| calls.iter().any(is_judging));
+    let is_judging =
+        |call: &&CallRecord| call.stage == Stage::Gate.name() && call.outcome == CallOutcome::Done;
+    let judged = made
+        .range(..next)
+        .rev()
+        .filter(|(_, calls)| calls.iter().any(is_judging));
     let seconds = judged.map(|(_, calls)| calls.iter().map(|call| call.seconds).sum::<f64>());
     let recent: Vec<f64> = seconds.take(RECENT).collect();
     (!recent.is_empty()).then(|| recent.iter().sum::<f64>() / recent.len() as f64)
@@ -141,16 +183,29 @@ pub fn recent_seconds(calls: &[CallRecord], next: u32) -> Option<f64> {
 
 /// The bytes and the memory that a generation takes: the newest finished one tells its bytes, else the numbers of games and weights.
 fn size(config: &LoadedConfig, datasets: &Path, next: u32) -> Result<(u64, u64), ArtifactError> {
-    let rows = config.config.generate.games.saturating_mul(POSITIONS_PER_GAME);
+    let rows = config
+        .config
+        .generate
+        .games
+        .saturating_mul(POSITIONS_PER_GAME);
     let weights = (config.features.phase_count() * config.features.feature_count()) as u64;
     let selfplay = generation_folder(datasets, Stage::Generate, next.saturating_sub(1));
-    let played = Manifest::read(&selfplay, DatasetKind::Selfplay).ok().filter(|manifest| 0 < manifest.done);
+    let played = Manifest::read(&selfplay, DatasetKind::Selfplay)
+        .ok()
+        .filter(|manifest| 0 < manifest.done);
     let dataset = match played {
-        Some(manifest) => bytes_of(config.config.generate.games, manifest.done, bytes_in(&selfplay)?),
+        Some(manifest) => bytes_of(
+            config.config.generate.games,
+            manifest.done,
+            bytes_in(&selfplay)?,
+        ),
         None => rows.saturating_mul(BYTES_PER_POSITION),
     };
     let window = u64::from(config.config.run.window.min(next));
-    let learned = rows.saturating_mul(window).saturating_mul(ROW_BYTES).min(MEMORY);
+    let learned = rows
+        .saturating_mul(window)
+        .saturating_mul(ROW_BYTES)
+        .min(MEMORY);
     let bytes = dataset.saturating_add((2.0 * BYTES_PER_WEIGHT * weights as f64) as u64);
     Ok((bytes, BASE_BYTES + learned + weights * LEARNED_BYTES))
 }
@@ -163,11 +218,19 @@ fn bytes_of(games: u64, others: u64, bytes: u64) -> u64 {
 /// The model that plays most of the generations up to the last one: a trained one, for which the model that ships stands as long
 /// as there is none.
 fn usual_player(first: LoadedModel, next: u32, last: u32) -> LoadedModel {
-    if next < last && first.model.mpc.is_empty() { LoadedModel::builtin(Builtin::Champion) } else { first }
+    if next < last && first.model.mpc.is_empty() {
+        LoadedModel::builtin(Builtin::Champion)
+    } else {
+        first
+    }
 }
 
 /// Core seconds of a game, and whether that is a minimum.
-fn game_seconds(loaded: &LoadedConfig, model: &LoadedModel, context: Context<'_>) -> Result<(f64, bool), StageError> {
+fn game_seconds(
+    loaded: &LoadedConfig,
+    model: &LoadedModel,
+    context: Context<'_>,
+) -> Result<(f64, bool), StageError> {
     let config = &loaded.config;
     let task = GenerateTask {
         config: config.generate.clone(),
@@ -177,7 +240,10 @@ fn game_seconds(loaded: &LoadedConfig, model: &LoadedModel, context: Context<'_>
         model: model.clone(),
         output: "".into(),
     };
-    let (began, most) = (context.host.seconds(), config.generate.games.div_ceil(TRIAL_SHARE));
+    let (began, most) = (
+        context.host.seconds(),
+        config.generate.games.div_ceil(TRIAL_SHARE),
+    );
     let games = Cell::new(0_u64);
     let is_enough = || {
         games.set(games.get() + 1);
@@ -188,11 +254,19 @@ fn game_seconds(loaded: &LoadedConfig, model: &LoadedModel, context: Context<'_>
         Err(StageError::Interrupted) => games.get() == 0,
         Err(error) => return Err(error),
     };
-    Ok(((context.host.seconds() - began) / games.get().max(1) as f64, is_minimum))
+    Ok((
+        (context.host.seconds() - began) / games.get().max(1) as f64,
+        is_minimum,
+    ))
 }
 
 /// Seconds of all stages of the generations up to the last one, on this number of threads.
-fn stage_seconds(loaded: &LoadedConfig, generations: RangeInclusive<u32>, game_seconds: f64, threads: usize) -> f64 {
+fn stage_seconds(
+    loaded: &LoadedConfig,
+    generations: RangeInclusive<u32>,
+    game_seconds: f64,
+    threads: usize,
+) -> f64 {
     let (next, last) = (*generations.start(), *generations.end());
     let config = &loaded.config;
     let (games, window) = (config.generate.games, config.run.window);
@@ -202,29 +276,35 @@ fn stage_seconds(loaded: &LoadedConfig, generations: RangeInclusive<u32>, game_s
         GateMode::Sprt { .. } => config.gate.games.min(GATE_GAMES),
     };
     let of_generation = |generation: u32| {
-        let rows = games.saturating_mul(POSITIONS_PER_GAME).saturating_mul(window.min(generation).into());
-        let visits: u64 = visits_of_parts(&loaded.features, &config.train, rows).iter().sum();
+        let rows = games
+            .saturating_mul(POSITIONS_PER_GAME)
+            .saturating_mul(window.min(generation).into());
+        let visits: u64 = visits_of_parts(&loaded.features, &config.train, rows)
+            .iter()
+            .sum();
         (games + judged) as f64 * game_seconds
             + visits as f64 / VISITS_PER_SECOND
             + config.fit_mpc.games as f64 * sample
     };
     // Once the window is full, all generations take the same time.
     let full = window.clamp(next, last);
-    let core_seconds = (next..full).map(of_generation).sum::<f64>() + f64::from(last + 1 - full) * of_generation(full);
+    let core_seconds = (next..full).map(of_generation).sum::<f64>()
+        + f64::from(last + 1 - full) * of_generation(full);
     core_seconds / threads as f64
 }
 
 /// The bytes that are free where a folder is or will be.
 fn bytes_free(folder: &Path) -> Result<u64, ArtifactError> {
-    let absolute = std::path::absolute(folder).map_err(|source| ArtifactError::io("find", folder, source))?;
+    let absolute =
+        std::path::absolute(folder).map_err(|source| ArtifactError::io("find", folder, source))?;
     let mut existing = absolute.as_path();
     while !is_folder(existing)?
         && let Some(parent) = existing.parent()
     {
         existing = parent;
     }
-    let found =
-        rustix::fs::statvfs(existing).map_err(|source| ArtifactError::io("inspect", existing, source.into()))?;
+    let found = rustix::fs::statvfs(existing)
+        .map_err(|source| ArtifactError::io("inspect", existing, source.into()))?;
     Ok(found.f_bavail.saturating_mul(found.f_frsize))
 }
 
@@ -254,7 +334,19 @@ mod tests {
     fn call(stage: &str, generation: u32, outcome: CallOutcome, seconds: f64) -> CallRecord {
         let (stage, generation) = (stage.to_owned(), Some(generation));
         let (cpu_seconds, threads, shards, id, error) = (0.0, None, false, None, None);
-        CallRecord { stage, generation, outcome, code: 0, began: 0, seconds, cpu_seconds, threads, shards, id, error }
+        CallRecord {
+            stage,
+            generation,
+            outcome,
+            code: 0,
+            began: 0,
+            seconds,
+            cpu_seconds,
+            threads,
+            shards,
+            id,
+            error,
+        }
     }
 
     #[test]
@@ -272,8 +364,15 @@ mod tests {
             (5, 3, 41, 40, 0),
             (0, 3, 1, 0, 0),
         ] {
-            let config = config(&[("run", "keep_generations", keep.into()), ("run", "window", window.into())]);
-            assert_eq!(added(&config, next, last), expected, "{keep} {window} {next} {last}");
+            let config = config(&[
+                ("run", "keep_generations", keep.into()),
+                ("run", "window", window.into()),
+            ]);
+            assert_eq!(
+                added(&config, next, last),
+                expected,
+                "{keep} {window} {next} {last}"
+            );
         }
     }
 
@@ -295,7 +394,13 @@ mod tests {
             (u64::MAX, true, true),
         ] {
             let forecast = forecast(bytes);
-            assert_eq!((forecast.is_tight(), forecast.check_disk(Path::new("x")).is_err()), (is_tight, is_refused));
+            assert_eq!(
+                (
+                    forecast.is_tight(),
+                    forecast.check_disk(Path::new("x")).is_err()
+                ),
+                (is_tight, is_refused)
+            );
         }
     }
 
@@ -325,30 +430,58 @@ mod tests {
         let weak = LoadedModel::builtin(Builtin::DiscCount);
         // A twentieth of the games is one, after which nobody looks at the clock before the end; or two, but the second that they
         // may take is over after the first. Where the stop flag is raised, no game ends.
-        for (games, is_stopped, expected) in
-            [(20, false, (1.0, false)), (40, false, (2.0, false)), (40, true, (1.0, true))]
-        {
-            let config = config(&[("generate", "games", games.into()), ("generate", "part_games", games.into())]);
+        for (games, is_stopped, expected) in [
+            (20, false, (1.0, false)),
+            (40, false, (2.0, false)),
+            (40, true, (1.0, true)),
+        ] {
+            let config = config(&[
+                ("generate", "games", games.into()),
+                ("generate", "part_games", games.into()),
+            ]);
             let (clock, stop) = (Clock::default(), AtomicBool::new(is_stopped));
-            let context = Context { threads: 1, stop: &stop, budget_spent: &stop, progress: &(), host: &clock };
-            assert_eq!(game_seconds(&config, &weak, context).unwrap(), expected, "{games}");
+            let context = Context {
+                threads: 1,
+                stop: &stop,
+                budget_spent: &stop,
+                progress: &(),
+                host: &clock,
+            };
+            assert_eq!(
+                game_seconds(&config, &weak, context).unwrap(),
+                expected,
+                "{games}"
+            );
         }
     }
 
     #[test]
     fn a_model_without_mpc_statistics_stands_for_the_start_alone() {
         let [weak, trained] = [Builtin::DiscCount, Builtin::Champion].map(LoadedModel::builtin);
-        for (first, next, last, expected) in
-            [(&weak, 1, 2, &trained), (&weak, 2, 2, &weak), (&weak, 3, 2, &weak), (&trained, 1, 2, &trained)]
-        {
-            assert_eq!(usual_player(first.clone(), next, last).content, expected.content, "{next} to {last}");
+        for (first, next, last, expected) in [
+            (&weak, 1, 2, &trained),
+            (&weak, 2, 2, &weak),
+            (&weak, 3, 2, &weak),
+            (&trained, 1, 2, &trained),
+        ] {
+            assert_eq!(
+                usual_player(first.clone(), next, last).content,
+                expected.content,
+                "{next} to {last}"
+            );
         }
     }
 
     #[test]
     fn a_generation_takes_its_games_its_visits_and_its_samples() {
         let config = |gate_mode: &str, gate_games: u64| {
-            let nelo = |value: f64| if gate_mode == "sprt" { value.into() } else { Value::Null };
+            let nelo = |value: f64| {
+                if gate_mode == "sprt" {
+                    value.into()
+                } else {
+                    Value::Null
+                }
+            };
             config(&[
                 ("run", "window", 3.into()),
                 ("generate", "games", 1000.into()),
@@ -360,16 +493,25 @@ mod tests {
                 ("gate", "games", gate_games.into()),
             ])
         };
-        for (mode, games, judged) in [("games", 400, 400.0), ("sprt", 400, 200.0), ("sprt", 100, 100.0)] {
+        for (mode, games, judged) in [
+            ("games", 400, 400.0),
+            ("sprt", 400, 200.0),
+            ("sprt", 100, 100.0),
+        ] {
             let config = config(mode, games);
             for (generation, datasets) in [(1, 1), (2, 2), (9, 3)] {
                 let visits: u64 =
-                    visits_of_parts(&config.features, &config.config.train, datasets * 60_000).iter().sum();
+                    visits_of_parts(&config.features, &config.config.train, datasets * 60_000)
+                        .iter()
+                        .sum();
                 let samples = 100.0 * 2.6 * 2.2;
                 for game in [0.0, 0.5] {
                     let expected = ((1000.0 + judged) * game + visits as f64 / 2e6 + samples) / 4.0;
                     let found = stage_seconds(&config, generation..=generation, game, 4);
-                    assert!((found - expected).abs() < 1e-9 * expected, "{mode} {generation}: {found}, not {expected}");
+                    assert!(
+                        (found - expected).abs() < 1e-9 * expected,
+                        "{mode} {generation}: {found}, not {expected}"
+                    );
                 }
             }
         }
@@ -379,10 +521,24 @@ mod tests {
     #[test]
     fn generations_take_the_sum_of_their_times() {
         let config = config(&[("run", "window", 3.into())]);
-        for (next, last) in [(1, 1), (1, 2), (1, 3), (1, 9), (2, 9), (3, 9), (5, 9), (9, 9)] {
-            let expected: f64 = (next..=last).map(|one| stage_seconds(&config, one..=one, 0.5, 1)).sum();
+        for (next, last) in [
+            (1, 1),
+            (1, 2),
+            (1, 3),
+            (1, 9),
+            (2, 9),
+            (3, 9),
+            (5, 9),
+            (9, 9),
+        ] {
+            let expected: f64 = (next..=last)
+                .map(|one| stage_seconds(&config, one..=one, 0.5, 1))
+                .sum();
             let found = stage_seconds(&config, next..=last, 0.5, 1);
-            assert!((found - expected).abs() < 1e-9 * expected, "{next} to {last}: {found}, not {expected}");
+            assert!(
+                (found - expected).abs() < 1e-9 * expected,
+                "{next} to {last}: {found}, not {expected}"
+            );
         }
     }
 }

@@ -11,7 +11,8 @@ use super::status::generation_lines;
 use crate::artifact::publish::temporary::sweep_tree;
 use crate::artifact::publish::{bytes_in, is_folder, is_link, remove_folder};
 use crate::artifact::{
-    ArtifactError, ClosedFile, ContentHash, FolderLock, LOCK_NAME, ModelDocument, ModelName, ModelReference, Registry,
+    ArtifactError, ClosedFile, ContentHash, FolderLock, LOCK_NAME, ModelDocument, ModelName,
+    ModelReference, Registry,
 };
 use crate::pipeline::StageError;
 use crate::pipeline::stage::Stage;
@@ -62,7 +63,11 @@ fn plan_of_idle(lineage: &Lineage<'_>) -> Result<GcPlan, StageError> {
     let documents = &lineage.versions.documents;
     let (mut removals, mut linked) = (Vec::new(), Vec::new());
     if lineage.config.config.run.keep_generations == 0 {
-        return Ok(GcPlan { closed: lineage.closed.clone(), removals, linked });
+        return Ok(GcPlan {
+            closed: lineage.closed.clone(),
+            removals,
+            linked,
+        });
     }
     let closed = closed_file(lineage)?;
     // Versions before the games by which they are known.
@@ -72,10 +77,17 @@ fn plan_of_idle(lineage: &Lineage<'_>) -> Result<GcPlan, StageError> {
         if is_behind_link(root, &path)? {
             linked.push(path);
         } else {
-            removals.push(Removal { bytes: bytes_in(&path)?, path });
+            removals.push(Removal {
+                bytes: bytes_in(&path)?,
+                path,
+            });
         }
     }
-    Ok(GcPlan { closed, removals, linked })
+    Ok(GcPlan {
+        closed,
+        removals,
+        linked,
+    })
 }
 
 /// Which generations are closed, if any are.
@@ -97,7 +109,9 @@ pub fn collect(mut lineage: Lineage<'_>) -> Result<GcPlan, StageError> {
     check_idle(lineage.registry, lineage.datasets)?;
     let is_removing = lineage.config.config.run.keep_generations != 0 && is_folder(registry)?;
     // Nobody promotes a version while it is removed.
-    let lock = is_removing.then(|| FolderLock::take(registry)).transpose()?;
+    let lock = is_removing
+        .then(|| FolderLock::take(registry))
+        .transpose()?;
     // Another may have been promoted, or generations closed, since the run was read.
     lineage.read_again()?;
     let plan = plan_of_idle(&lineage)?;
@@ -130,10 +144,14 @@ pub fn collect(mut lineage: Lineage<'_>) -> Result<GcPlan, StageError> {
 pub fn check_idle(registry: &Registry, datasets: &Path) -> Result<(), ArtifactError> {
     let registry = registry.folder();
     // Stages without a lock in the registry share that of a folder.
-    let mut locks: Vec<(PathBuf, &str)> = Stage::ALL.map(|stage| (registry.to_owned(), stage.facts().lock())).into();
+    let mut locks: Vec<(PathBuf, &str)> = Stage::ALL
+        .map(|stage| (registry.to_owned(), stage.facts().lock()))
+        .into();
     for kind in DatasetFolder::all() {
         let folders = generations(datasets, kind)?.into_iter();
-        locks.extend(folders.map(|generation| (generation_folder(datasets, kind, generation), LOCK_NAME)));
+        locks.extend(
+            folders.map(|generation| (generation_folder(datasets, kind, generation), LOCK_NAME)),
+        );
     }
     for (folder, name) in locks {
         if FolderLock::is_held(&folder, name)? {
@@ -146,14 +164,23 @@ pub fn check_idle(registry: &Registry, datasets: &Path) -> Result<(), ArtifactEr
 /// Closes all finished generations but the newest `keep_generations`.
 fn closed_file(lineage: &Lineage<'_>) -> Result<ClosedFile, ArtifactError> {
     let mut closed = lineage.closed.clone();
-    let last = lineage.finished().saturating_sub(lineage.config.config.run.keep_generations);
+    let last = lineage
+        .finished()
+        .saturating_sub(lineage.config.config.run.keep_generations);
     if closed.generation < last {
         // The last chance: candidates may be removed.
         closed.generations = generation_lines(lineage, last)?;
         closed.generation = last;
         let content = lineage.player(last + 1)?.content;
-        let promoted = lineage.champions.history.iter().find(|promotion| promotion.content == content);
-        closed.champion = promoted.map(|promotion| ModelReference { id: ModelName::Version(promotion.id), content });
+        let promoted = lineage
+            .champions
+            .history
+            .iter()
+            .find(|promotion| promotion.content == content);
+        closed.champion = promoted.map(|promotion| ModelReference {
+            id: ModelName::Version(promotion.id),
+            content,
+        });
     }
     closed.version_last = lineage.registry.version_last()?;
     Ok(closed)
@@ -162,12 +189,19 @@ fn closed_file(lineage: &Lineage<'_>) -> Result<ClosedFile, ArtifactError> {
 /// Folders with the roots they lie in.
 type Needless<'a> = Vec<(&'a Path, PathBuf)>;
 
-fn needless_generations<'a>(lineage: &Lineage<'a>, closed: u32) -> Result<Needless<'a>, StageError> {
+fn needless_generations<'a>(
+    lineage: &Lineage<'a>,
+    closed: u32,
+) -> Result<Needless<'a>, StageError> {
     let history = &lineage.champions.history;
     // Without its verdict nobody can tell.
     let may_have_promoted = |generation: u32| {
         let verdict = lineage.verdict(generation);
-        verdict.is_none_or(|verdict| history.iter().any(|promotion| promotion.gate == Some(verdict.step)))
+        verdict.is_none_or(|verdict| {
+            history
+                .iter()
+                .any(|promotion| promotion.gate == Some(verdict.step))
+        })
     };
     let next = lineage.finished() + 1;
     let mut reached = (next + 1).saturating_sub(lineage.config.config.run.window);
@@ -186,7 +220,10 @@ fn needless_generations<'a>(lineage: &Lineage<'a>, closed: u32) -> Result<Needle
                     DatasetFolder::Drift => true,
                 };
             if !needed {
-                needless.push((lineage.datasets, generation_folder(lineage.datasets, kind, generation)));
+                needless.push((
+                    lineage.datasets,
+                    generation_folder(lineage.datasets, kind, generation),
+                ));
             }
         }
     }
@@ -199,21 +236,40 @@ fn needless_versions<'a>(
     closed: &ClosedFile,
 ) -> Result<Needless<'a>, ArtifactError> {
     let played = selfplay(lineage.datasets)?;
-    let contents = played.iter().map(|(generation, _, manifest)| (*generation, manifest.content)).collect();
+    let contents = played
+        .iter()
+        .map(|(generation, _, manifest)| (*generation, manifest.content))
+        .collect();
     let logged = versions_made(&read_calls(lineage.registry.folder())?);
     // Each has the id of the folder in which it was found.
     let is_closed = |document: &&Arc<ModelDocument>| {
         generation_of(document, &contents, &logged)
             .is_some_and(|generation| (1..=closed.generation).contains(&generation))
     };
-    let needed = lineage.gates.iter().filter(|gate| closed.generation < gate.generation);
+    let needed = lineage
+        .gates
+        .iter()
+        .filter(|gate| closed.generation < gate.generation);
     let players = needed.flat_map(|gate| [&gate.verdict.candidate, &gate.verdict.baseline]);
     let mut wanted: Vec<ContentHash> = players.map(|player| player.content).collect();
-    wanted.extend(lineage.champions.history.iter().map(|promotion| promotion.content));
+    wanted.extend(
+        lineage
+            .champions
+            .history
+            .iter()
+            .map(|promotion| promotion.content),
+    );
     wanted.extend(closed.champion.as_ref().map(|champion| champion.content));
-    let played = played.into_iter().filter(|(generation, ..)| closed.generation < *generation);
+    let played = played
+        .into_iter()
+        .filter(|(generation, ..)| closed.generation < *generation);
     wanted.extend(played.flat_map(|(.., manifest)| manifest.models.into_values()));
-    wanted.extend(documents.iter().filter(|document| !is_closed(document)).map(|document| document.content));
+    wanted.extend(
+        documents
+            .iter()
+            .filter(|document| !is_closed(document))
+            .map(|document| document.content),
+    );
     let mut parents: BTreeMap<ContentHash, Vec<ContentHash>> = BTreeMap::new();
     for document in documents {
         let parent = document.origin.parent.as_ref().map(|parent| parent.content);
@@ -225,14 +281,21 @@ fn needless_versions<'a>(
             wanted.extend(parents.get(&content).into_iter().flatten());
         }
     }
-    let needless = documents.iter().filter(|document| !reachable.contains(&document.content));
+    let needless = documents
+        .iter()
+        .filter(|document| !reachable.contains(&document.content));
     let registry = lineage.registry;
-    Ok(needless.map(|document| (registry.folder(), registry.folder_of(document.id))).collect())
+    Ok(needless
+        .map(|document| (registry.folder(), registry.folder_of(document.id)))
+        .collect())
 }
 
 /// Whether any folder from the root down to the path is a symbolic link; of a relative root, any folder at all.
 fn is_behind_link(root: &Path, path: &Path) -> Result<bool, ArtifactError> {
-    for folder in path.ancestors().take_while(|folder| *folder != Path::new("")) {
+    for folder in path
+        .ancestors()
+        .take_while(|folder| *folder != Path::new(""))
+    {
         let inside = root.is_relative() || folder.starts_with(root);
         if inside && is_link(folder)? {
             return Ok(true);
@@ -247,7 +310,14 @@ mod tests {
 
     #[test]
     fn closed_generations_are_named_if_there_are_any() {
-        let words = [None, Some("generation 1 is closed"), Some("generations to 2 are closed")];
-        assert_eq!([0, 1, 2].map(closed_text), words.map(|words| words.map(str::to_owned)));
+        let words = [
+            None,
+            Some("generation 1 is closed"),
+            Some("generations to 2 are closed"),
+        ];
+        assert_eq!(
+            [0, 1, 2].map(closed_text),
+            words.map(|words| words.map(str::to_owned))
+        );
     }
 }

@@ -21,8 +21,15 @@ pub struct Invocation {
 impl Invocation {
     /// The options that name the config.
     pub fn config_options(&self) -> String {
-        let settings = self.settings.iter().map(|line| format!(" --set {}", quoted(Path::new(line))));
-        format!("--config {}{}", quoted(&self.config), settings.collect::<String>())
+        let settings = self
+            .settings
+            .iter()
+            .map(|line| format!(" --set {}", quoted(Path::new(line))));
+        format!(
+            "--config {}{}",
+            quoted(&self.config),
+            settings.collect::<String>()
+        )
     }
 
     /// `renma COMMAND` about the run.
@@ -48,7 +55,10 @@ impl Invocation {
 
     /// `renma dataset inspect` of one of its datasets.
     pub fn inspect_command(&self, stage: Stage, generation: u32) -> String {
-        format!("renma dataset inspect {}", quoted(&generation_folder(&self.datasets, stage, generation)))
+        format!(
+            "renma dataset inspect {}",
+            quoted(&generation_folder(&self.datasets, stage, generation))
+        )
     }
 
     /// A file of its registry.
@@ -86,17 +96,35 @@ mod tests {
             datasets: datasets.into(),
         };
         let usual = at("configs/a.toml", "models/a", "datasets/a");
-        assert_eq!(usual.run_command("a", "status"), "renma status --config configs/a.toml");
-        assert_eq!(usual.model_command("show v0001 --json"), "renma model show v0001 --json --models models/a");
-        let set = Invocation { settings: vec!["train.epochs = 3".into()], ..usual };
+        assert_eq!(
+            usual.run_command("a", "status"),
+            "renma status --config configs/a.toml"
+        );
+        assert_eq!(
+            usual.model_command("show v0001 --json"),
+            "renma model show v0001 --json --models models/a"
+        );
+        let set = Invocation {
+            settings: vec!["train.epochs = 3".into()],
+            ..usual
+        };
         assert_eq!(
             set.run_command("a", "status --json"),
             "renma status --json --config configs/a.toml --set 'train.epochs = 3'"
         );
         let other = at("my configs/a'b.toml", "models/b", "elsewhere");
         let options = "--config \"my configs/a'b.toml\" --models models/b --datasets elsewhere";
-        assert_eq!(other.run_command("a'b", "status"), format!("renma status {options}"));
-        assert_eq!(other.model_command("list"), "renma model list --models models/b --datasets elsewhere");
-        assert_eq!(other.inspect_command(Stage::Gate, 3), "renma dataset inspect elsewhere/gate/generation=0003");
+        assert_eq!(
+            other.run_command("a'b", "status"),
+            format!("renma status {options}")
+        );
+        assert_eq!(
+            other.model_command("list"),
+            "renma model list --models models/b --datasets elsewhere"
+        );
+        assert_eq!(
+            other.inspect_command(Stage::Gate, 3),
+            "renma dataset inspect elsewhere/gate/generation=0003"
+        );
     }
 }

@@ -11,8 +11,8 @@ use super::snapshot;
 use crate::artifact::publish::exists;
 use crate::artifact::seal::{read_versioned_or_default, write_sealed};
 use crate::artifact::{
-    ArtifactError, ChampionFile, ClosedFile, ContentHash, FormatVersion, ModelRef, Registry, Verdict, VerdictFile,
-    Versions,
+    ArtifactError, ChampionFile, ClosedFile, ContentHash, FormatVersion, ModelRef, Registry,
+    Verdict, VerdictFile, Versions,
 };
 use crate::config::LoadedConfig;
 use crate::pipeline::StageError;
@@ -105,7 +105,10 @@ impl LineageFile {
 
     /// The player of a generation that has begun.
     pub fn player_of(&self, generation: u32) -> Option<&GenerationPlayer> {
-        let index = self.generations.binary_search_by_key(&generation, |entry| entry.generation).ok()?;
+        let index = self
+            .generations
+            .binary_search_by_key(&generation, |entry| entry.generation)
+            .ok()?;
         Some(&self.generations[index].player)
     }
 }
@@ -116,7 +119,11 @@ impl<'a> Lineage<'a> {
     /// # Errors
     ///
     /// A damaged document.
-    pub fn read(given: &LoadedConfig, registry: &'a Registry, datasets: &'a Path) -> Result<Self, StageError> {
+    pub fn read(
+        given: &LoadedConfig,
+        registry: &'a Registry,
+        datasets: &'a Path,
+    ) -> Result<Self, StageError> {
         let folder = registry.folder();
         let file: LineageFile = read_versioned_or_default::<LineageFormat, _>(&folder.join(NAME))?;
         let (config, moved_defaults) = match file.configs.last() {
@@ -165,7 +172,10 @@ impl<'a> Lineage<'a> {
 
     /// The verdict of a generation's gate, if that is finished.
     pub fn verdict(&self, generation: u32) -> Option<&VerdictFile> {
-        let index = self.gates.binary_search_by_key(&generation, |gate| gate.generation).ok()?;
+        let index = self
+            .gates
+            .binary_search_by_key(&generation, |gate| gate.generation)
+            .ok()?;
         Some(&self.gates[index].verdict)
     }
 
@@ -182,7 +192,11 @@ impl<'a> Lineage<'a> {
     /// The last generation that is or was finished, even if its verdict is gone: one begins only after the one before it has ended,
     /// and the first verdict that promotes is that of the first.
     pub fn settled(&self) -> u32 {
-        let begun = self.file.generations.last().map_or(0, |entry| entry.generation);
+        let begun = self
+            .file
+            .generations
+            .last()
+            .map_or(0, |entry| entry.generation);
         let promoted = u32::from(!self.champions.acted.is_empty()).min(begun);
         self.finished.max(begun.saturating_sub(1)).max(promoted)
     }
@@ -211,12 +225,17 @@ impl<'a> Lineage<'a> {
         let is_finished = |generation: &u32| {
             self.verdict(*generation).is_some_and(|verdict| {
                 let player = self.file.player_of(*generation);
-                let is_promoted = verdict.verdict != Verdict::Accepted || acted.contains(&verdict.step);
-                player.is_some_and(|player| player.content == verdict.baseline.content) && is_promoted
+                let is_promoted =
+                    verdict.verdict != Verdict::Accepted || acted.contains(&verdict.step);
+                player.is_some_and(|player| player.content == verdict.baseline.content)
+                    && is_promoted
             })
         };
         let closed = self.closed.generation;
-        self.finished = (closed + 1..).take_while(is_finished).last().unwrap_or(closed);
+        self.finished = (closed + 1..)
+            .take_while(is_finished)
+            .last()
+            .unwrap_or(closed);
     }
 
     /// The player of a generation: the recorded one, or before it begins the champion, else the start in the config.
@@ -225,35 +244,58 @@ impl<'a> Lineage<'a> {
     ///
     /// A start that cannot be loaded.
     pub fn player(&self, generation: u32) -> Result<GenerationPlayer, ArtifactError> {
-        if let Some(player) = self.file.player_of(generation).filter(|_| self.keeps_record()) {
+        if let Some(player) = self
+            .file
+            .player_of(generation)
+            .filter(|_| self.keeps_record())
+        {
             return Ok(player.clone());
         }
         if let Some(champion) = self.champions.champion() {
-            return Ok(GenerationPlayer { name: ModelRef::Version(champion.id), content: champion.content });
+            return Ok(GenerationPlayer {
+                name: ModelRef::Version(champion.id),
+                content: champion.content,
+            });
         }
         let name = &self.config.config.run.start;
         let content = name.find(self.registry.folder())?.content;
-        Ok(GenerationPlayer { name: name.clone(), content })
+        Ok(GenerationPlayer {
+            name: name.clone(),
+            content,
+        })
     }
 
     /// Whether the record is binding: before a generation is finished, a different config starts the run over.
     fn keeps_record(&self) -> bool {
         let first = self.file.configs.first();
         0 < self.settled()
-            || first.is_some_and(|first| first.differences(&ConfigEntry::new(1, &self.config)).is_empty())
+            || first.is_some_and(|first| {
+                first
+                    .differences(&ConfigEntry::new(1, &self.config))
+                    .is_empty()
+            })
     }
 
     /// The last generation that any stage has worked on.
     pub fn begun(&self) -> Result<u32, ArtifactError> {
         let mut begun = self.finished();
         for kind in DatasetFolder::all() {
-            begun = begun.max(generations(self.datasets, kind)?.last().copied().unwrap_or(0));
+            begun = begun.max(
+                generations(self.datasets, kind)?
+                    .last()
+                    .copied()
+                    .unwrap_or(0),
+            );
         }
         Ok(begun)
     }
 
     /// The datasets that the training of a generation reads, oldest first: its own and those before it, `window` in all.
-    pub fn training_folders(&self, generation: u32, window: u32) -> Result<Vec<PathBuf>, ArtifactError> {
+    pub fn training_folders(
+        &self,
+        generation: u32,
+        window: u32,
+    ) -> Result<Vec<PathBuf>, ArtifactError> {
         let mut folders = Vec::new();
         for older in (generation + 1).saturating_sub(window).max(1)..=generation {
             let folder = generation_folder(self.datasets, Stage::Generate, older);
@@ -268,7 +310,9 @@ impl<'a> Lineage<'a> {
     /// What the config changes for generations that are finished.
     pub fn changes(&self) -> Vec<String> {
         match self.file.configs.last() {
-            Some(last) if 0 < self.settled() => last.differences(&ConfigEntry::new(last.from, &self.config)),
+            Some(last) if 0 < self.settled() => {
+                last.differences(&ConfigEntry::new(last.from, &self.config))
+            }
             _ => Vec::new(),
         }
     }
@@ -280,7 +324,9 @@ impl<'a> Lineage<'a> {
     /// A snapshot that is missing or was edited.
     pub fn config_of(&self, generation: u32) -> Result<LoadedConfig, StageError> {
         match self.file.config_of(generation) {
-            Some(entry) if 0 < self.settled() && !entry.differences(&entry.of(&self.config)).is_empty() => {
+            Some(entry)
+                if 0 < self.settled() && !entry.differences(&entry.of(&self.config)).is_empty() =>
+            {
                 snapshot::load(self.registry.folder(), &self.config.name, entry)
             }
             _ => Ok(self.config.clone()),
@@ -299,7 +345,9 @@ impl<'a> Lineage<'a> {
         self.record_config(change)?;
         let taken = self.file.config_of(settled + 1);
         match recorded {
-            Some(recorded) if taken.is_some_and(|taken| !recorded.differences(taken).is_empty()) => {
+            Some(recorded)
+                if taken.is_some_and(|taken| !recorded.differences(taken).is_empty()) =>
+            {
                 self.superseded(&recorded)
             }
             _ => Ok(None),
@@ -314,7 +362,12 @@ impl<'a> Lineage<'a> {
                 self.file.configs = vec![ours];
                 self.file.generations.clear();
             }
-        } else if self.file.configs.last().is_none_or(|last| !last.differences(&ours).is_empty()) {
+        } else if self
+            .file
+            .configs
+            .last()
+            .is_none_or(|last| !last.differences(&ours).is_empty())
+        {
             self.change_config(change, settled + 1)?;
         }
         let run = &self.config.config.run;
@@ -331,14 +384,23 @@ impl<'a> Lineage<'a> {
         // What a restart removes has not begun, even in a preview, where it is still there.
         let is_kept = self.restart_from(change).is_none_or(|from| next < from);
         let has_begun = self.file.player_of(next).is_some() || (is_kept && next <= self.begun()?);
-        let begun = has_begun && self.file.config_of(next).is_some_and(ConfigEntry::has_algorithms_of_today);
+        let begun = has_begun
+            && self
+                .file
+                .config_of(next)
+                .is_some_and(ConfigEntry::has_algorithms_of_today);
         let from = if begun { next + 1 } else { next };
         let before = self.file.config_of(from - 1);
         // A change with which no generation has begun can be undone.
         let same = before.is_some_and(|before| before.differences(&ours).is_empty());
         if change == Change::Refuse && !same {
             let (run, changes) = (self.config.name.clone(), self.changes().join("; "));
-            return Err(RunError::ChangedConfig { run, finished: next - 1, changes }.into());
+            return Err(RunError::ChangedConfig {
+                run,
+                finished: next - 1,
+                changes,
+            }
+            .into());
         }
         self.file.configs.retain(|entry| entry.from < from);
         if !same {
@@ -349,7 +411,11 @@ impl<'a> Lineage<'a> {
 
     /// Where a restart begins, if one is asked for or was interrupted.
     pub fn restart_from(&self, change: Change) -> Option<u32> {
-        let asked = if let Change::Restart(from) = change { Some(from) } else { None };
+        let asked = if let Change::Restart(from) = change {
+            Some(from)
+        } else {
+            None
+        };
         asked.into_iter().chain(self.file.restart).min()
     }
 }

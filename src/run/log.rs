@@ -67,7 +67,10 @@ pub fn utc(unix_seconds: u64) -> String {
 
 /// Adds a call to the log of a registry.
 pub fn append_call(registry: &Path, record: &CallRecord) -> Result<(), ArtifactError> {
-    append_line(&registry.join(RUN_LOG_NAME), &serde_json::to_string(record).expect("a record is plain data"))
+    append_line(
+        &registry.join(RUN_LOG_NAME),
+        &serde_json::to_string(record).expect("a record is plain data"),
+    )
 }
 
 /// The calls of the log of a registry, oldest first; none if there is no log. Lines that are not records are skipped.
@@ -78,23 +81,37 @@ pub fn read_calls(registry: &Path) -> Result<Vec<CallRecord>, ArtifactError> {
     };
     let text = String::from_utf8_lossy(&bytes);
     // A loss of power may leave a torn line.
-    Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
+    Ok(text
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect())
 }
 
 /// The versions that calls made, with their generations.
 pub fn versions_made(calls: &[CallRecord]) -> BTreeSet<(u32, String)> {
-    calls.iter().filter_map(|call| Some((call.generation?, call.id.clone()?))).collect()
+    calls
+        .iter()
+        .filter_map(|call| Some((call.generation?, call.id.clone()?)))
+        .collect()
 }
 
 /// The calls that did work, by generation; of a generation that was made again, those of its last try.
-pub fn calls_by_generation<'c>(calls: impl IntoIterator<Item = &'c CallRecord>) -> BTreeMap<u32, Vec<&'c CallRecord>> {
+pub fn calls_by_generation<'c>(
+    calls: impl IntoIterator<Item = &'c CallRecord>,
+) -> BTreeMap<u32, Vec<&'c CallRecord>> {
     let mut found: BTreeMap<u32, Vec<&CallRecord>> = BTreeMap::new();
-    for call in calls.into_iter().filter(|call| call.outcome != CallOutcome::Skipped) {
-        let Some(generation) = call.generation else { continue };
+    for call in calls
+        .into_iter()
+        .filter(|call| call.outcome != CallOutcome::Skipped)
+    {
+        let Some(generation) = call.generation else {
+            continue;
+        };
         let made = found.entry(generation).or_default();
         // Self-play that comes after another stage, or after it was finished, makes the generation again.
-        let is_over =
-            |last: &&CallRecord| last.stage != call.stage || (last.outcome == CallOutcome::Done && !last.shards);
+        let is_over = |last: &&CallRecord| {
+            last.stage != call.stage || (last.outcome == CallOutcome::Done && !last.shards)
+        };
         if call.stage == Stage::Generate.name() && made.last().is_some_and(is_over) {
             made.clear();
         }
@@ -120,9 +137,15 @@ impl PlaySpeed {
         let mut plays = calls_by_generation(calls).remove(&generation)?;
         plays.retain(|call| call.stage == Stage::Generate.name());
         // Games that shards made have two finished calls: one ran the shards, and one checked what they made.
-        let is_finished = plays.iter().any(|call| call.outcome == CallOutcome::Done && !call.shards);
+        let is_finished = plays
+            .iter()
+            .any(|call| call.outcome == CallOutcome::Done && !call.shards);
         let seconds: f64 = plays.iter().map(|call| call.seconds).sum();
-        (is_finished && 0.0 < seconds).then(|| Self { generation, seconds, games_per_second: games as f64 / seconds })
+        (is_finished && 0.0 < seconds).then(|| Self {
+            generation,
+            seconds,
+            games_per_second: games as f64 / seconds,
+        })
     }
 }
 
@@ -152,19 +175,31 @@ impl Efficiency {
         let cpu_seconds = calls.iter().map(|call| call.cpu_seconds).sum();
         let threads = |call: &CallRecord| call.threads.unwrap_or(0) as f64;
         let thread_seconds = calls.iter().map(|call| call.seconds * threads(call)).sum();
-        (0.0 < thread_seconds).then(|| Self { cpu_seconds, thread_seconds, efficiency: cpu_seconds / thread_seconds })
+        (0.0 < thread_seconds).then(|| Self {
+            cpu_seconds,
+            thread_seconds,
+            efficiency: cpu_seconds / thread_seconds,
+        })
     }
 }
 
 impl RunEfficiency {
     /// That of the calls which did work and recorded their threads; `None` if there are none.
     pub fn of(calls: &[CallRecord]) -> Option<Self> {
-        let worked = |call: &&CallRecord| call.threads.is_some() && call.outcome != CallOutcome::Skipped;
+        let worked =
+            |call: &&CallRecord| call.threads.is_some() && call.outcome != CallOutcome::Skipped;
         let calls: Vec<&CallRecord> = calls.iter().filter(worked).collect();
         let mut by_stage: BTreeMap<String, Vec<&CallRecord>> = BTreeMap::new();
-        calls.iter().for_each(|call| by_stage.entry(call.stage.clone()).or_default().push(call));
-        let stages = by_stage.into_iter().filter_map(|(stage, calls)| Some((stage, Efficiency::of(&calls)?)));
-        Some(Self { all: Efficiency::of(&calls)?, stages: stages.collect() })
+        calls
+            .iter()
+            .for_each(|call| by_stage.entry(call.stage.clone()).or_default().push(call));
+        let stages = by_stage
+            .into_iter()
+            .filter_map(|(stage, calls)| Some((stage, Efficiency::of(&calls)?)));
+        Some(Self {
+            all: Efficiency::of(&calls)?,
+            stages: stages.collect(),
+        })
     }
 }
 
@@ -207,22 +242,51 @@ mod tests {
         append_call(folder.path(), &record("generate", 0)).unwrap();
         append_line(&path, "{\"stage\":\"tra").unwrap();
         append_call(folder.path(), &record("gate", 11)).unwrap();
-        assert_eq!(read_calls(folder.path()).unwrap(), [record("generate", 0), record("gate", 11)]);
+        assert_eq!(
+            read_calls(folder.path()).unwrap(),
+            [record("generate", 0), record("gate", 11)]
+        );
         // A line without an end does not spoil the next record.
         let mut file = std::fs::File::options().append(true).open(&path).unwrap();
         file.write_all(b"{\"stage\":\"tra").unwrap();
         append_call(folder.path(), &record("promote", 0)).unwrap();
         append_call(folder.path(), &record("generate", 12)).unwrap();
-        let expected = [("generate", 0), ("gate", 11), ("promote", 0), ("generate", 12)];
-        assert_eq!(read_calls(folder.path()).unwrap(), expected.map(|(stage, code)| record(stage, code)));
+        let expected = [
+            ("generate", 0),
+            ("gate", 11),
+            ("promote", 0),
+            ("generate", 12),
+        ];
+        assert_eq!(
+            read_calls(folder.path()).unwrap(),
+            expected.map(|(stage, code)| record(stage, code))
+        );
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.lines().all(|line| !line.is_empty()), "{text}");
     }
 
-    fn call(stage: &str, outcome: CallOutcome, seconds: f64, cpu_seconds: f64, threads: Option<usize>) -> CallRecord {
+    fn call(
+        stage: &str,
+        outcome: CallOutcome,
+        seconds: f64,
+        cpu_seconds: f64,
+        threads: Option<usize>,
+    ) -> CallRecord {
         let (stage, id, error) = (stage.to_owned(), None, None);
         let (generation, code, began, shards) = (None, 0, 0, false);
-        CallRecord { stage, generation, outcome, code, began, seconds, cpu_seconds, threads, shards, id, error }
+        CallRecord {
+            stage,
+            generation,
+            outcome,
+            code,
+            began,
+            seconds,
+            cpu_seconds,
+            threads,
+            shards,
+            id,
+            error,
+        }
     }
 
     #[test]
@@ -237,19 +301,36 @@ mod tests {
             call("generate", 2, Done, 70.0),
             call("generate", 1, Failed, 1.0),
             call("generate", 1, Stopped, 3.0),
-            CallRecord { shards: true, ..call("generate", 1, Done, 4.0) },
+            CallRecord {
+                shards: true,
+                ..call("generate", 1, Done, 4.0)
+            },
             call("generate", 1, Skipped, 0.5),
             call("generate", 1, Done, 2.0),
             call("train", 1, Done, 90.0),
         ];
         let speed = PlaySpeed::of(&calls, 1, 200).unwrap();
-        assert_eq!((speed.generation, speed.seconds, speed.games_per_second), (1, 10.0, 20.0));
+        assert_eq!(
+            (speed.generation, speed.seconds, speed.games_per_second),
+            (1, 10.0, 20.0)
+        );
         assert_eq!(PlaySpeed::of(&calls, 3, 200), None);
-        let seconds: f64 = calls_by_generation(&calls)[&1].iter().map(|call| call.seconds).sum();
+        let seconds: f64 = calls_by_generation(&calls)[&1]
+            .iter()
+            .map(|call| call.seconds)
+            .sum();
         assert_eq!(seconds, 100.0);
         calls.push(call("generate", 1, Stopped, 4.0));
-        assert_eq!(PlaySpeed::of(&calls, 1, 200), None, "games that are being made again");
-        assert_eq!(PlaySpeed::of(&[call("generate", 4, Done, 0.0)], 4, 200), None, "games in no time");
+        assert_eq!(
+            PlaySpeed::of(&calls, 1, 200),
+            None,
+            "games that are being made again"
+        );
+        assert_eq!(
+            PlaySpeed::of(&[call("generate", 4, Done, 0.0)], 4, 200),
+            None,
+            "games in no time"
+        );
     }
 
     #[test]
@@ -264,7 +345,11 @@ mod tests {
         ];
         let run = RunEfficiency::of(&calls).unwrap();
         assert_eq!((run.all.cpu_seconds, run.all.thread_seconds), (45.0, 70.0));
-        let stages: Vec<_> = run.stages.iter().map(|(stage, found)| (stage.as_str(), found.efficiency)).collect();
+        let stages: Vec<_> = run
+            .stages
+            .iter()
+            .map(|(stage, found)| (stage.as_str(), found.efficiency))
+            .collect();
         assert_eq!(stages, [("generate", 40.0 / 60.0), ("train", 0.5)]);
         assert_eq!(RunEfficiency::of(&calls[3..]), None);
     }

@@ -37,7 +37,11 @@ struct Figure {
 
 impl Figure {
     fn exact(value: f64) -> Self {
-        Self { value: Some(value), low: None, high: None }
+        Self {
+            value: Some(value),
+            low: None,
+            high: None,
+        }
     }
 }
 
@@ -50,17 +54,34 @@ impl Metric {
 
 /// The figures that are known, of the champion and of the newest generation with a verdict.
 pub fn metrics(status: &RunStatus, calls: &[CallRecord]) -> Vec<Metric> {
-    let champion = status.ladder.iter().find(|standing| Some(standing.id.to_string()) == status.champion);
+    let champion = status
+        .ladder
+        .iter()
+        .find(|standing| Some(standing.id.to_string()) == status.champion);
     let rating = champion.map(|standing| {
-        let Rating { elo, elo_low, elo_high } = standing.rating;
-        Figure { value: Some(elo), low: Some(elo_low), high: Some(elo_high) }
+        let Rating {
+            elo,
+            elo_low,
+            elo_high,
+        } = standing.rating;
+        Figure {
+            value: Some(elo),
+            low: Some(elo_low),
+            high: Some(elo_high),
+        }
     });
-    let newest = status.generations.iter().rev().map(|generation| &generation.line).find(|line| line.verdict.is_some());
+    let newest = status
+        .generations
+        .iter()
+        .rev()
+        .map(|generation| &generation.line)
+        .find(|line| line.verdict.is_some());
     let speed = newest.and_then(|line| PlaySpeed::of(calls, line.generation, line.games?));
     let made = newest.and_then(|line| calls_by_generation(calls).remove(&line.generation));
     let is_known = |call: &&CallRecord| call.threads.is_some_and(|threads| 0 < threads);
-    let cpu_seconds =
-        made.filter(|made| made.iter().all(is_known)).map(|made| made.iter().map(|call| call.cpu_seconds).sum());
+    let cpu_seconds = made
+        .filter(|made| made.iter().all(is_known))
+        .map(|made| made.iter().map(|call| call.cpu_seconds).sum());
     let elo = newest.and_then(|line| line.elo).map(|found| {
         let [value, low, high] = found.map(known_elo);
         Figure { value, low, high }
@@ -70,15 +91,51 @@ pub fn metrics(status: &RunStatus, calls: &[CallRecord]) -> Vec<Metric> {
     let cpu_seconds = cpu_seconds.map(Figure::exact);
     let (bigger, smaller) = (true, false);
     [
-        ("champion", "elo", "Elo of the champion on the ladder of the run", bigger, rating),
-        ("gate", "elo", "Elo of the newest candidate over its baseline", bigger, elo),
-        ("exact-mae", "discs", "Mean absolute error of the newest candidate on exact scores", smaller, mae),
-        ("games", "per_second", "Games of self-play per second, newest generation", bigger, games_per_second),
-        ("cpu", "seconds", "Processor time of the newest generation", smaller, cpu_seconds),
+        (
+            "champion",
+            "elo",
+            "Elo of the champion on the ladder of the run",
+            bigger,
+            rating,
+        ),
+        (
+            "gate",
+            "elo",
+            "Elo of the newest candidate over its baseline",
+            bigger,
+            elo,
+        ),
+        (
+            "exact-mae",
+            "discs",
+            "Mean absolute error of the newest candidate on exact scores",
+            smaller,
+            mae,
+        ),
+        (
+            "games",
+            "per_second",
+            "Games of self-play per second, newest generation",
+            bigger,
+            games_per_second,
+        ),
+        (
+            "cpu",
+            "seconds",
+            "Processor time of the newest generation",
+            smaller,
+            cpu_seconds,
+        ),
     ]
     .into_iter()
     .filter_map(|(what, unit, meaning, is_bigger_better, figure)| {
-        figure.map(|figure| Metric { what, unit, meaning, is_bigger_better, figure })
+        figure.map(|figure| Metric {
+            what,
+            unit,
+            meaning,
+            is_bigger_better,
+            figure,
+        })
     })
     .collect()
 }
@@ -86,13 +143,24 @@ pub fn metrics(status: &RunStatus, calls: &[CallRecord]) -> Vec<Metric> {
 /// The figures of the run of this name, in a format and without the end of the last line.
 pub fn metrics_text(format: MetricsFormat, run: &str, metrics: &[Metric]) -> String {
     match format {
-        MetricsFormat::Bmf => json!({run: metrics.iter().filter_map(bmf_measure).collect::<Map<_, _>>()}).to_string(),
-        MetricsFormat::BenchmarkAction => {
-            metrics.iter().filter_map(|metric| benchmark_entry(run, metric)).collect::<Value>().to_string()
+        MetricsFormat::Bmf => {
+            json!({run: metrics.iter().filter_map(bmf_measure).collect::<Map<_, _>>()}).to_string()
         }
+        MetricsFormat::BenchmarkAction => metrics
+            .iter()
+            .filter_map(|metric| benchmark_entry(run, metric))
+            .collect::<Value>()
+            .to_string(),
         MetricsFormat::Openmetrics => {
-            let label = run.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
-            metrics.iter().map(|metric| gauges(&label, metric)).collect::<String>() + "# EOF"
+            let label = run
+                .replace('\\', r"\\")
+                .replace('"', "\\\"")
+                .replace('\n', r"\n");
+            metrics
+                .iter()
+                .map(|metric| gauges(&label, metric))
+                .collect::<String>()
+                + "# EOF"
         }
     }
 }
@@ -112,8 +180,15 @@ fn bmf_measure(metric: &Metric) -> Option<(String, Value)> {
 /// An entry, which needs a value.
 fn benchmark_entry(run: &str, metric: &Metric) -> Option<Value> {
     let Figure { value, low, high } = metric.figure;
-    let better = if metric.is_bigger_better { "bigger is better" } else { "smaller is better" };
-    let (name, unit) = (format!("{run} {}", metric.name()), metric.unit.replace('_', " "));
+    let better = if metric.is_bigger_better {
+        "bigger is better"
+    } else {
+        "smaller is better"
+    };
+    let (name, unit) = (
+        format!("{run} {}", metric.name()),
+        metric.unit.replace('_', " "),
+    );
     let extra = format!("{better}: {}", metric.meaning);
     let mut entry = json!({"name": name, "unit": unit, "value": value?, "extra": extra});
     let range = match (low, high) {
@@ -129,7 +204,13 @@ fn benchmark_entry(run: &str, metric: &Metric) -> Option<Value> {
 }
 
 fn gauges(run: &str, metric: &Metric) -> String {
-    let Metric { what, unit, meaning, figure, .. } = metric;
+    let Metric {
+        what,
+        unit,
+        meaning,
+        figure,
+        ..
+    } = metric;
     let gauge = |(value, end, which): (Option<f64>, &str, &str)| {
         let value = value?;
         let name = format!("renma_{}{end}_{unit}", what.replace('-', "_"));
@@ -137,7 +218,11 @@ fn gauges(run: &str, metric: &Metric) -> String {
             "# TYPE {name} gauge\n# UNIT {name} {unit}\n# HELP {name} {meaning}{which}\n{name}{{run=\"{run}\"}} {value}\n"
         ))
     };
-    let values = [(figure.value, "", ""), (figure.low, "_low", ", low end"), (figure.high, "_high", ", high end")];
+    let values = [
+        (figure.value, "", ""),
+        (figure.low, "_low", ", low end"),
+        (figure.high, "_high", ", high end"),
+    ];
     values.into_iter().filter_map(gauge).collect()
 }
 
@@ -150,12 +235,23 @@ mod tests {
         let metric = |found: [f64; 3]| {
             let [value, low, high] = found.map(known_elo);
             let figure = Figure { value, low, high };
-            [Metric { what: "gate", unit: "elo", meaning: "Elo", is_bigger_better: true, figure }]
+            [Metric {
+                what: "gate",
+                unit: "elo",
+                meaning: "Elo",
+                is_bigger_better: true,
+                figure,
+            }]
         };
         let text = |format, found| metrics_text(format, "run", &metric(found));
         // All games won, most games lost, and nothing known.
         for (found, bmf, benchmark, gauges) in [
-            ([2400.0, 420.5, 2400.0], r#"{"run":{}}"#, None, vec!["renma_gate_low_elo 420.5"]),
+            (
+                [2400.0, 420.5, 2400.0],
+                r#"{"run":{}}"#,
+                None,
+                vec!["renma_gate_low_elo 420.5"],
+            ),
             (
                 [-669.0, -2399.99, -420.5],
                 r#"{"run":{"gate-elo":{"upper_value":-420.5,"value":-669.0}}}"#,
@@ -165,10 +261,14 @@ mod tests {
             ([2400.0, -2400.0, 2400.0], r#"{"run":{}}"#, None, vec![]),
         ] {
             assert_eq!(text(MetricsFormat::Bmf, found), bmf);
-            let entries: Value = serde_json::from_str(&text(MetricsFormat::BenchmarkAction, found)).unwrap();
+            let entries: Value =
+                serde_json::from_str(&text(MetricsFormat::BenchmarkAction, found)).unwrap();
             assert_eq!(entries[0]["range"].as_str(), benchmark, "{entries}");
             let lines = text(MetricsFormat::Openmetrics, found).replace("{run=\"run\"}", "");
-            let samples: Vec<&str> = lines.lines().filter(|line| !line.starts_with('#')).collect();
+            let samples: Vec<&str> = lines
+                .lines()
+                .filter(|line| !line.starts_with('#'))
+                .collect();
             assert_eq!(samples, gauges);
         }
     }

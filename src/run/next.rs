@@ -31,7 +31,9 @@ impl std::str::FromStr for Generations {
         match number.ok().filter(|number| *number <= GENERATIONS_MAX) {
             Some(number) if text.starts_with('+') => Ok(Self::More(number)),
             Some(number) => Ok(Self::Last(number)),
-            None => Err(format!("expected a number of generations up to {GENERATIONS_MAX}, or + and a number")),
+            None => Err(format!(
+                "expected a number of generations up to {GENERATIONS_MAX}, or + and a number"
+            )),
         }
     }
 }
@@ -92,7 +94,10 @@ impl Lineage<'_> {
         let last = self.last(generations, begun, next);
         if next <= last && self.file.player_of(next).is_none() {
             let player = self.player(next)?;
-            self.file.generations.push(GenerationEntry { generation: next, player });
+            self.file.generations.push(GenerationEntry {
+                generation: next,
+                player,
+            });
             self.file.generations.sort_by_key(|entry| entry.generation);
             self.write()?;
         }
@@ -117,7 +122,10 @@ impl Lineage<'_> {
             Some(from) => from.min(self.finished() + 1),
             None => self.coming(superseded.as_ref())?,
         };
-        Ok((self.next(next, self.last(generations, begun, next))?, loss.or(superseded)))
+        Ok((
+            self.next(next, self.last(generations, begun, next))?,
+            loss.or(superseded),
+        ))
     }
 
     /// Refuses a registry with versions or promotions and no record of how they came about, unless all of it is to be made again.
@@ -127,7 +135,12 @@ impl Lineage<'_> {
             return Ok(());
         }
         let folder = self.registry.folder();
-        let ids: Vec<VersionId> = self.versions.documents.iter().map(|document| document.id).collect();
+        let ids: Vec<VersionId> = self
+            .versions
+            .documents
+            .iter()
+            .map(|document| document.id)
+            .collect();
         let mut found = match ids[..] {
             [] => Vec::new(),
             [id] => vec![id.to_string()],
@@ -153,10 +166,21 @@ impl Lineage<'_> {
     ///
     /// A restart from a generation that is not there.
     pub fn begun_before(&self, change: Change) -> Result<u32, StageError> {
-        let Change::Restart(from) = change else { return Ok(0) };
-        let begun = self.file.generations.last().map_or(0, |entry| entry.generation);
+        let Change::Restart(from) = change else {
+            return Ok(0);
+        };
+        let begun = self
+            .file
+            .generations
+            .last()
+            .map_or(0, |entry| entry.generation);
         if begun + 1 < from {
-            return Err(RunError::NotBegun { from, run: self.config.name.clone(), begun }.into());
+            return Err(RunError::NotBegun {
+                from,
+                run: self.config.name.clone(),
+                begun,
+            }
+            .into());
         }
         Ok(begun)
     }
@@ -181,12 +205,24 @@ impl Lineage<'_> {
             state.generation <= settled && state.state == TaskState::Stale && state.step.is_some()
         };
         if let Some(state) = steps.stages.iter().find(is_stale) {
-            let because = state.because.as_deref().unwrap_or("which ones is not known").to_owned();
-            let (run, stage, generation) = (self.config.name.clone(), state.stage, state.generation);
-            return Err(RunError::StaleStage { run, stage, generation, because }.into());
+            let because = state
+                .because
+                .as_deref()
+                .unwrap_or("which ones is not known")
+                .to_owned();
+            let (run, stage, generation) =
+                (self.config.name.clone(), state.stage, state.generation);
+            return Err(RunError::StaleStage {
+                run,
+                stage,
+                generation,
+                because,
+            }
+            .into());
         }
         let is_other = |state: &&StageState| {
-            state.dataset == DatasetState::Other && superseded.is_none_or(|loss| loss.from != state.generation)
+            state.dataset == DatasetState::Other
+                && superseded.is_none_or(|loss| loss.from != state.generation)
         };
         match steps.stages.iter().find(is_other) {
             Some(state) => Err(self.other_origin(state)),
@@ -198,7 +234,11 @@ impl Lineage<'_> {
     fn next(&self, generation: u32, last: u32) -> Result<Next, StageError> {
         let finished = self.finished();
         let verdict = self.verdict(finished).map(|file| file.verdict);
-        let closed = self.closed.generations.iter().find(|line| line.generation == finished);
+        let closed = self
+            .closed
+            .generations
+            .iter()
+            .find(|line| line.generation == finished);
         Ok(Next {
             generation,
             last,
@@ -213,19 +253,32 @@ impl Lineage<'_> {
     /// The opponent of the drift match that is due after the last finished generation.
     fn veteran(&self, finished: u32) -> Result<Option<ModelRef>, StageError> {
         let folder = generation_folder(self.datasets, DatasetFolder::Drift, finished);
-        if finished == 0 || !finished.is_multiple_of(DRIFT_GENERATIONS) || exists(&folder.join("verdict.json"))? {
+        if finished == 0
+            || !finished.is_multiple_of(DRIFT_GENERATIONS)
+            || exists(&folder.join("verdict.json"))?
+        {
             return Ok(None);
         }
         let standings = standings(&self.gates, self.datasets, &self.versions)?;
         let elo = |player: &GenerationPlayer| {
-            let standing = standings.iter().find(|standing| standing.content == player.content);
+            let standing = standings
+                .iter()
+                .find(|standing| standing.content == player.content);
             standing.map(|standing| standing.rating.elo)
         };
         let champion = self.player(finished + 1)?;
-        let Some(best) = elo(&champion) else { return Ok(None) };
-        let is_near = |player: &&GenerationPlayer| elo(player).is_some_and(|elo| best - elo <= DRIFT_ELO_MAX);
+        let Some(best) = elo(&champion) else {
+            return Ok(None);
+        };
+        let is_near =
+            |player: &&GenerationPlayer| elo(player).is_some_and(|elo| best - elo <= DRIFT_ELO_MAX);
         // gc may have removed a version whose promotion was taken back.
-        let near = self.file.generations.iter().map(|entry| &entry.player).filter(is_near);
+        let near = self
+            .file
+            .generations
+            .iter()
+            .map(|entry| &entry.player)
+            .filter(is_near);
         for oldest in near.take_while(|player| player.content != champion.content) {
             let is_there = match oldest.name {
                 ModelRef::Version(id) => exists(&self.registry.folder_of(id))?,

@@ -25,12 +25,27 @@ pub enum Source {
 
 /// The stages of a generation, in their order. If the last accepts its candidate, that becomes champion.
 pub const GENERATION: [Link; 4] = [
-    Link { stage: Stage::Generate, models: &[(Role::Model, Source::Champion)], dataset: None },
-    Link { stage: Stage::Train, models: &[(Role::Parent, Source::Champion)], dataset: Some(Stage::Generate) },
-    Link { stage: Stage::FitMpc, models: &[(Role::Model, Source::Made(Stage::Train))], dataset: None },
+    Link {
+        stage: Stage::Generate,
+        models: &[(Role::Model, Source::Champion)],
+        dataset: None,
+    },
+    Link {
+        stage: Stage::Train,
+        models: &[(Role::Parent, Source::Champion)],
+        dataset: Some(Stage::Generate),
+    },
+    Link {
+        stage: Stage::FitMpc,
+        models: &[(Role::Model, Source::Made(Stage::Train))],
+        dataset: None,
+    },
     Link {
         stage: Stage::Gate,
-        models: &[(Role::Candidate, Source::Made(Stage::FitMpc)), (Role::Baseline, Source::Champion)],
+        models: &[
+            (Role::Candidate, Source::Made(Stage::FitMpc)),
+            (Role::Baseline, Source::Champion),
+        ],
         dataset: Some(Stage::Generate),
     },
 ];

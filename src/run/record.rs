@@ -45,12 +45,18 @@ impl LastCall {
 /// Puts the champion of a registry into a record, which may be older than the last promotion; whether anything changed.
 fn set_champion(record: &mut Value, registry: &Path) -> Result<bool, ArtifactError> {
     let champions = ChampionFile::read(registry)?;
-    let champion = champions.champion().map_or(Value::Null, |promotion| promotion.id.to_string().into());
-    if record.get("champion").is_none_or(|recorded| *recorded == champion) {
+    let champion = champions
+        .champion()
+        .map_or(Value::Null, |promotion| promotion.id.to_string().into());
+    if record
+        .get("champion")
+        .is_none_or(|recorded| *recorded == champion)
+    {
         return Ok(false);
     }
     for generation in record["generations"].as_array_mut().into_iter().flatten() {
-        generation["champion"] = (!champion.is_null() && generation["candidate"] == champion).into();
+        generation["champion"] =
+            (!champion.is_null() && generation["candidate"] == champion).into();
     }
     record["champion"] = champion;
     Ok(true)
@@ -67,7 +73,9 @@ pub fn refresh(registry: &Path) -> Result<(), ArtifactError> {
         Err(ArtifactError::Missing { .. }) => return Ok(()),
         other => other?,
     };
-    let Ok(mut record) = serde_json::from_slice(&bytes) else { return Ok(()) };
+    let Ok(mut record) = serde_json::from_slice(&bytes) else {
+        return Ok(());
+    };
     if !set_champion(&mut record, registry)? {
         return Ok(());
     }

@@ -44,12 +44,23 @@ impl Requests {
     /// What is asked of a stage, with its models.
     pub fn of(&self, link: &Link, model_from: impl Fn(Source) -> RequestModel) -> Request {
         let stage = link.stage;
-        let datasets = if link.dataset.is_some() { self.datasets.as_slice() } else { &[] };
+        let datasets = if link.dataset.is_some() {
+            self.datasets.as_slice()
+        } else {
+            &[]
+        };
         Request {
             generation: self.generation,
-            models: link.models.iter().map(|(role, source)| (*role, model_from(*source))).collect(),
+            models: link
+                .models
+                .iter()
+                .map(|(role, source)| (*role, model_from(*source)))
+                .collect(),
             datasets: datasets.iter().cloned().map(Into::into).collect(),
-            output: stage.facts().dataset.map(|_| generation_folder(&self.run_datasets, stage, self.generation)),
+            output: stage
+                .facts()
+                .dataset
+                .map(|_| generation_folder(&self.run_datasets, stage, self.generation)),
             ..self.config.request(stage, &self.registry)
         }
     }

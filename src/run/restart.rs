@@ -28,13 +28,28 @@ impl Lineage<'_> {
         if from <= closed {
             let first = closed + 1;
             let closed = closed_text(closed).unwrap_or_default();
-            return Err(RunError::Closed { from, closed, first }.into());
+            return Err(RunError::Closed {
+                from,
+                closed,
+                first,
+            }
+            .into());
         }
-        let mut loss = Loss { from, ..Loss::default() };
+        let mut loss = Loss {
+            from,
+            ..Loss::default()
+        };
         let mut played = BTreeMap::new();
         for kind in DatasetFolder::all() {
-            for generation in generations(self.datasets, kind)?.into_iter().filter(|generation| from <= *generation) {
-                let content = loss.add(kind, generation, generation_folder(self.datasets, kind, generation))?;
+            for generation in generations(self.datasets, kind)?
+                .into_iter()
+                .filter(|generation| from <= *generation)
+            {
+                let content = loss.add(
+                    kind,
+                    generation,
+                    generation_folder(self.datasets, kind, generation),
+                )?;
                 if kind == DatasetFolder::Stage(Stage::Generate) {
                     played.extend(content.map(|content| (generation, content)));
                 }
@@ -42,11 +57,12 @@ impl Lineage<'_> {
         }
         let calls = read_calls(self.registry.folder())?;
         let logged = versions_made(&calls);
-        let made =
-            self.versions.documents.iter().filter(|document| {
-                generation_of(document, &played, &logged).is_some_and(|generation| from <= generation)
-            });
-        let versions: Vec<PathBuf> = made.map(|document| self.registry.folder_of(document.id)).collect();
+        let made = self.versions.documents.iter().filter(|document| {
+            generation_of(document, &played, &logged).is_some_and(|generation| from <= generation)
+        });
+        let versions: Vec<PathBuf> = made
+            .map(|document| self.registry.folder_of(document.id))
+            .collect();
         loss.versions = versions.len() as u64;
         // Before the games, by which they are known.
         loss.folders.splice(0..0, versions);
@@ -63,10 +79,16 @@ impl Lineage<'_> {
     pub(super) fn superseded(&self, recorded: &ConfigEntry) -> Result<Option<Loss>, StageError> {
         let generation = self.settled() + 1;
         let of_generation = |steps: RunSteps| -> Vec<StageState> {
-            steps.stages.into_iter().filter(|state| state.generation == generation).collect()
+            steps
+                .stages
+                .into_iter()
+                .filter(|state| state.generation == generation)
+                .collect()
         };
         let ours = of_generation(run_steps(self)?);
-        let is_at_stake = |state: &StageState| matches!(state.dataset, DatasetState::Other | DatasetState::Unknown);
+        let is_at_stake = |state: &StageState| {
+            matches!(state.dataset, DatasetState::Other | DatasetState::Unknown)
+        };
         if !ours.iter().any(is_at_stake) {
             return Ok(None);
         }
@@ -74,13 +96,24 @@ impl Lineage<'_> {
         before.config = snapshot::load(self.registry.folder(), &self.config.name, recorded)?;
         before.file.configs = vec![recorded.clone()];
         let theirs = of_generation(run_steps(&before)?);
-        let mut loss = Loss { from: generation, ..Loss::default() };
-        for (ours, theirs) in ours.iter().zip(&theirs).filter(|(ours, _)| is_at_stake(ours)) {
+        let mut loss = Loss {
+            from: generation,
+            ..Loss::default()
+        };
+        for (ours, theirs) in ours
+            .iter()
+            .zip(&theirs)
+            .filter(|(ours, _)| is_at_stake(ours))
+        {
             if !theirs.is_as_recorded(recorded) {
                 return Err(self.other_origin(theirs));
             }
             let kind = DatasetFolder::Stage(ours.stage);
-            loss.add(kind, generation, generation_folder(self.datasets, kind, generation))?;
+            loss.add(
+                kind,
+                generation,
+                generation_folder(self.datasets, kind, generation),
+            )?;
         }
         loss.add_time(&read_calls(self.registry.folder())?, generation);
         Ok(Some(loss))
@@ -89,8 +122,14 @@ impl Lineage<'_> {
     /// Removes what a changed config makes way for, the latest first, so that what is left is always as recorded.
     pub(super) fn remove_superseded(&self, loss: &Loss) -> Result<(), StageError> {
         check_idle(self.registry, self.datasets)?;
-        loss.folders.iter().try_for_each(|folder| check_removable(folder))?;
-        Ok(loss.folders.iter().rev().try_for_each(|folder| remove_folder(folder))?)
+        loss.folders
+            .iter()
+            .try_for_each(|folder| check_removable(folder))?;
+        Ok(loss
+            .folders
+            .iter()
+            .rev()
+            .try_for_each(|folder| remove_folder(folder))?)
     }
 
     /// The error that a dataset among those of the run is not what its record asks for.
@@ -102,7 +141,13 @@ impl Lineage<'_> {
         };
         let (run, generation) = (self.config.name.clone(), state.generation);
         let folder = generation_folder(self.datasets, state.stage, generation);
-        RunError::OtherOrigin { run, folder, because: because.to_owned(), generation }.into()
+        RunError::OtherOrigin {
+            run,
+            folder,
+            because: because.to_owned(),
+            generation,
+        }
+        .into()
     }
 
     /// Removes everything from a generation on, which is this loss: first from the records, so that nothing names what no longer
@@ -119,8 +164,13 @@ impl Lineage<'_> {
         if from <= self.closed.generation {
             self.loss(from)?;
         }
-        let folders = loss.as_ref().map(|loss| loss.folders.as_slice()).unwrap_or_default();
-        folders.iter().try_for_each(|folder| check_removable(folder))?;
+        let folders = loss
+            .as_ref()
+            .map(|loss| loss.folders.as_slice())
+            .unwrap_or_default();
+        folders
+            .iter()
+            .try_for_each(|folder| check_removable(folder))?;
         self.file.restart = Some(from);
         let champions = self.champions.clone();
         self.forget(from, loss.as_ref());
@@ -134,21 +184,29 @@ impl Lineage<'_> {
             self.closed.write(self.registry.folder())?;
         }
         let folders = loss.map(|loss| loss.folders).unwrap_or_default();
-        folders.iter().try_for_each(|folder| remove_folder(folder))?;
+        folders
+            .iter()
+            .try_for_each(|folder| remove_folder(folder))?;
         self.file.restart = None;
         self.write()
     }
 
     /// Forgets a generation and all after it, in memory only.
     pub fn forget(&mut self, from: u32, loss: Option<&Loss>) {
-        self.file.generations.retain(|entry| entry.generation < from);
+        self.file
+            .generations
+            .retain(|entry| entry.generation < from);
         let first_config = self.file.configs.first().cloned();
         self.file.configs.retain(|entry| entry.from < from);
         if self.file.configs.is_empty() {
             self.file.configs.extend(first_config);
         }
-        let gone: Vec<ContentHash> =
-            self.gates.iter().filter(|gate| from <= gate.generation).map(|gate| gate.verdict.step).collect();
+        let gone: Vec<ContentHash> = self
+            .gates
+            .iter()
+            .filter(|gate| from <= gate.generation)
+            .map(|gate| gate.verdict.step)
+            .collect();
         let folders = loss.map(|loss| loss.folders.as_slice()).unwrap_or_default();
         self.champions.history.retain(|promotion| {
             let is_gone = folders.contains(&self.registry.folder_of(promotion.id));

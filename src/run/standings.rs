@@ -1,7 +1,9 @@
 //! The ladder of a run: Elo of all versions and built-ins that met in matches whose verdicts lie among its datasets.
 
 use super::folders::{RunGate, other_verdicts};
-use crate::artifact::{ArtifactError, Builtin, ContentHash, ModelName, ModelReference, VerdictFile, Versions};
+use crate::artifact::{
+    ArtifactError, Builtin, ContentHash, ModelName, ModelReference, VerdictFile, Versions,
+};
 use crate::statistics::ladder::{Match, Rating, ladder};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +24,11 @@ pub struct Standing {
 impl Standing {
     /// The rating with its 95 % interval.
     pub fn text(&self) -> String {
-        let Rating { elo, elo_low, elo_high } = self.rating;
+        let Rating {
+            elo,
+            elo_low,
+            elo_high,
+        } = self.rating;
         format!("{elo:+.0} [{elo_low:+.0}, {elo_high:+.0}]")
     }
 }
@@ -33,10 +39,18 @@ impl Standing {
 /// # Errors
 ///
 /// A damaged match.
-pub fn standings(gates: &[RunGate], datasets: &Path, versions: &Versions) -> Result<Vec<Standing>, ArtifactError> {
+pub fn standings(
+    gates: &[RunGate],
+    datasets: &Path,
+    versions: &Versions,
+) -> Result<Vec<Standing>, ArtifactError> {
     let players_of = |verdict: &VerdictFile| [verdict.baseline.clone(), verdict.candidate.clone()];
     let mut played: Vec<VerdictFile> = gates.iter().map(|gate| gate.verdict.clone()).collect();
-    let known: BTreeSet<ContentHash> = played.iter().flat_map(players_of).map(|player| player.content).collect();
+    let known: BTreeSet<ContentHash> = played
+        .iter()
+        .flat_map(players_of)
+        .map(|player| player.content)
+        .collect();
     let is_of_run = |player: ModelReference| {
         matches!(player.id, ModelName::Builtin(_))
             || known.contains(&player.content)
@@ -44,8 +58,14 @@ pub fn standings(gates: &[RunGate], datasets: &Path, versions: &Versions) -> Res
     };
     let others = other_verdicts(datasets)?.into_iter();
     played.extend(others.filter(|verdict| players_of(verdict).into_iter().all(is_of_run)));
-    let Some(first) = played.first() else { return Ok(Vec::new()) };
-    let players = || played.iter().flat_map(|verdict| [&verdict.baseline, &verdict.candidate]);
+    let Some(first) = played.first() else {
+        return Ok(Vec::new());
+    };
+    let players = || {
+        played
+            .iter()
+            .flat_map(|verdict| [&verdict.baseline, &verdict.candidate])
+    };
     let anchor = players().find(|player| player.id == ModelName::Builtin(Builtin::SquareWeights));
     let anchor = anchor.unwrap_or(&first.baseline).content;
     let matches: Vec<Match<ContentHash>> = played
@@ -57,10 +77,18 @@ pub fn standings(gates: &[RunGate], datasets: &Path, versions: &Versions) -> Res
         })
         .collect();
     // Of several names the first stays.
-    let names: BTreeMap<ContentHash, ModelName> = players().rev().map(|player| (player.content, player.id)).collect();
+    let names: BTreeMap<ContentHash, ModelName> = players()
+        .rev()
+        .map(|player| (player.content, player.id))
+        .collect();
     let rated = ladder(&matches, anchor).into_iter();
-    let mut standings: Vec<Standing> =
-        rated.map(|(content, rating)| Standing { id: names[&content], content, rating }).collect();
+    let mut standings: Vec<Standing> = rated
+        .map(|(content, rating)| Standing {
+            id: names[&content],
+            content,
+            rating,
+        })
+        .collect();
     standings.sort_by(|left, right| right.rating.elo.total_cmp(&left.rating.elo));
     Ok(standings)
 }

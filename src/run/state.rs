@@ -80,31 +80,61 @@ pub fn run_steps(lineage: &Lineage<'_>) -> Result<RunSteps, StageError> {
     let (closed, finished) = (lineage.closed.generation, lineage.finished());
     let first = closed + 1;
     let begun = lineage.begun()?;
-    let last = begun.max(lineage.config.config.run.generations.min(begun.max(closed) + 1));
+    let last = begun.max(
+        lineage
+            .config
+            .config
+            .run
+            .generations
+            .min(begun.max(closed) + 1),
+    );
     let (mut seen, mut next) = (Seen::default(), first);
     for generation in first..=last {
         let done = if generation <= finished && !seen.can_be_computed(lineage, generation)? {
             seen.stages.extend(recorded(lineage, generation));
             true
         } else {
-            let blocked = (next < generation).then(|| format!("generation {} is not done", generation - 1));
+            let blocked =
+                (next < generation).then(|| format!("generation {} is not done", generation - 1));
             let requests = lineage.requests(generation)?;
             let (models, done) = (BTreeMap::new(), BTreeSet::new());
-            let is_done = Walk { lineage, requests, seen: &mut seen, models, done, blocked }.generation()?;
-            let awaits = lineage.verdict(generation).is_some_and(|verdict| lineage.awaits_promotion(verdict));
+            let is_done = Walk {
+                lineage,
+                requests,
+                seen: &mut seen,
+                models,
+                done,
+                blocked,
+            }
+            .generation()?;
+            let awaits = lineage
+                .verdict(generation)
+                .is_some_and(|verdict| lineage.awaits_promotion(verdict));
             is_done && (generation <= finished || !awaits)
         };
         if done && next == generation {
             next += 1;
         }
     }
-    Ok(RunSteps { stages: seen.stages, first, next })
+    Ok(RunSteps {
+        stages: seen.stages,
+        first,
+        next,
+    })
 }
 
 impl Seen {
     /// A player of the run.
-    fn player(&mut self, lineage: &Lineage<'_>, name: &ModelRef) -> Result<KnownModel, ArtifactError> {
-        let version = if let ModelRef::Version(id) = name { lineage.versions.with_id(*id) } else { None };
+    fn player(
+        &mut self,
+        lineage: &Lineage<'_>,
+        name: &ModelRef,
+    ) -> Result<KnownModel, ArtifactError> {
+        let version = if let ModelRef::Version(id) = name {
+            lineage.versions.with_id(*id)
+        } else {
+            None
+        };
         if let Some(known) = version.or_else(|| self.players.get(&name.to_string()).cloned()) {
             return Ok(known);
         }
@@ -114,12 +144,17 @@ impl Seen {
     }
 
     /// Whether this program makes a generation's steps: it has the algorithms and the player that made it.
-    fn can_be_computed(&mut self, lineage: &Lineage<'_>, generation: u32) -> Result<bool, StageError> {
+    fn can_be_computed(
+        &mut self,
+        lineage: &Lineage<'_>,
+        generation: u32,
+    ) -> Result<bool, StageError> {
         let entry = lineage.file.config_of(generation);
         let player = lineage.player(generation)?;
         let known = self.player(lineage, &player.name)?;
         // A built-in model may differ between releases.
-        Ok(entry.is_none_or(ConfigEntry::has_algorithms_of_today) && known.content == player.content)
+        Ok(entry.is_none_or(ConfigEntry::has_algorithms_of_today)
+            && known.content == player.content)
     }
 
     /// The content of a dataset of self-play.
@@ -137,7 +172,8 @@ impl Seen {
 fn recorded(lineage: &Lineage<'_>, generation: u32) -> impl Iterator<Item = StageState> {
     let (verdict, versions) = (lineage.verdict(generation), &lineage.versions);
     let candidate = verdict.and_then(|verdict| versions.with_content(verdict.candidate.content));
-    let draft = candidate.and_then(|candidate| versions.with_content(candidate.origin.parent.as_ref()?.content));
+    let draft = candidate
+        .and_then(|candidate| versions.with_content(candidate.origin.parent.as_ref()?.content));
     GENERATION.iter().map(move |link| {
         let stage = link.stage;
         let made = match stage {
@@ -145,7 +181,9 @@ fn recorded(lineage: &Lineage<'_>, generation: u32) -> impl Iterator<Item = Stag
             Stage::FitMpc => candidate,
             _ => None,
         };
-        let verdict_step = verdict.filter(|_| stage == Stage::Gate).map(|verdict| verdict.step);
+        let verdict_step = verdict
+            .filter(|_| stage == Stage::Gate)
+            .map(|verdict| verdict.step);
         StageState {
             step: made.map(|document| document.origin.step).or(verdict_step),
             version: made.map(|document| document.id.to_string()),
@@ -157,11 +195,14 @@ fn recorded(lineage: &Lineage<'_>, generation: u32) -> impl Iterator<Item = Stag
 impl StageState {
     /// Whether what is in the folder of its dataset was made with this config. With algorithms of the past only these may differ.
     pub(super) fn is_as_recorded(&self, entry: &ConfigEntry) -> bool {
-        let only_algorithm = |because: &String| because.starts_with("algorithm is") || because == "another algorithm";
+        let only_algorithm = |because: &String| {
+            because.starts_with("algorithm is") || because == "another algorithm"
+        };
         match self.dataset {
             DatasetState::Nothing | DatasetState::Asked => true,
             DatasetState::Other => {
-                !entry.has_algorithms_of_today() && self.because.as_ref().is_some_and(only_algorithm)
+                !entry.has_algorithms_of_today()
+                    && self.because.as_ref().is_some_and(only_algorithm)
             }
             DatasetState::Unknown => false,
         }
@@ -198,8 +239,13 @@ impl Walk<'_> {
     /// Adds a stage as far as its inputs are known; if they are not, an earlier result of it is stale. Whether it is done.
     fn stage(&mut self, link: &Link) -> Result<bool, StageError> {
         let (stage, generation) = (link.stage, self.requests.generation);
-        let is_known = link.models.iter().all(|(_, source)| self.models.contains_key(source))
-            && link.dataset.is_none_or(|dataset| self.done.contains(&dataset));
+        let is_known = link
+            .models
+            .iter()
+            .all(|(_, source)| self.models.contains_key(source))
+            && link
+                .dataset
+                .is_none_or(|dataset| self.done.contains(&dataset));
         if !is_known {
             let state = self.without_inputs(stage)?;
             self.seen.stages.push(state);
@@ -212,12 +258,24 @@ impl Walk<'_> {
         let is_done = product.state == TaskState::Done;
         if is_done {
             self.done.insert(stage);
-            self.models.extend(product.version.clone().map(|version| (Source::Made(stage), version)));
+            self.models.extend(
+                product
+                    .version
+                    .clone()
+                    .map(|version| (Source::Made(stage), version)),
+            );
         } else {
-            self.blocked = Some(format!("{stage} of generation {generation} is {}", product.state.name()));
+            self.blocked = Some(format!(
+                "{stage} of generation {generation} is {}",
+                product.state.name()
+            ));
         }
         let registry = self.lineage.registry.folder();
-        let folder = if stage.facts().makes_versions() { registry.to_owned() } else { self.folder(stage) };
+        let folder = if stage.facts().makes_versions() {
+            registry.to_owned()
+        } else {
+            self.folder(stage)
+        };
         // A registry's lock does not name its generation: it is the one whose inputs are known and whose result is not.
         let is_running = !is_done && FolderLock::is_held(&folder, stage.facts().lock())?;
         self.seen.stages.push(StageState {
@@ -228,7 +286,11 @@ impl Walk<'_> {
             ..StageState::new(
                 generation,
                 stage,
-                if is_running { TaskState::Running } else { product.state },
+                if is_running {
+                    TaskState::Running
+                } else {
+                    product.state
+                },
                 product.because,
             )
         });
@@ -237,17 +299,28 @@ impl Walk<'_> {
 
     /// The step that a stage is, and what there is of it.
     fn product(&mut self, link: &Link) -> Result<(ContentHash, Product), StageError> {
-        let known: Models<KnownModel> =
-            link.models.iter().map(|(role, source)| (*role, self.models[source].clone())).collect();
+        let known: Models<KnownModel> = link
+            .models
+            .iter()
+            .map(|(role, source)| (*role, self.models[source].clone()))
+            .collect();
         let registry = self.lineage.registry.folder();
-        let mut request = self.requests.of(link, |source| RequestModel::of(&self.models[&source], registry));
+        let mut request = self.requests.of(link, |source| {
+            RequestModel::of(&self.models[&source], registry)
+        });
         for dataset in &mut request.datasets {
             dataset.content = Some(self.seen.content(&dataset.folder)?);
         }
         let asked = request.asked(&known)?;
         let step = asked.step()?;
         let verdict = self.lineage.verdict(self.requests.generation);
-        let product = asked.product(&step, Records { versions: &self.lineage.versions, verdict })?;
+        let product = asked.product(
+            &step,
+            Records {
+                versions: &self.lineage.versions,
+                verdict,
+            },
+        )?;
         Ok((step.id, product))
     }
 
@@ -256,13 +329,27 @@ impl Walk<'_> {
         let generation = self.requests.generation;
         let is_there = stage.facts().dataset.is_some() && recipe_of(&self.folder(stage))?.is_some();
         let has_result = if stage.facts().makes_versions() {
-            self.lineage.versions.latest(stage.name(), generation).is_some()
+            self.lineage
+                .versions
+                .latest(stage.name(), generation)
+                .is_some()
         } else {
             is_there
         };
-        let state = if has_result { TaskState::Stale } else { TaskState::Missing };
-        let dataset = if is_there { DatasetState::Unknown } else { DatasetState::Nothing };
-        Ok(StageState { dataset, ..StageState::new(generation, stage, state, self.blocked.clone()) })
+        let state = if has_result {
+            TaskState::Stale
+        } else {
+            TaskState::Missing
+        };
+        let dataset = if is_there {
+            DatasetState::Unknown
+        } else {
+            DatasetState::Nothing
+        };
+        Ok(StageState {
+            dataset,
+            ..StageState::new(generation, stage, state, self.blocked.clone())
+        })
     }
 
     fn player(&mut self) -> Result<KnownModel, ArtifactError> {
@@ -275,7 +362,10 @@ impl Walk<'_> {
                 player.name,
                 generation = self.requests.generation
             );
-            return Err(ArtifactError::unfit(&self.lineage.registry.folder().join("lineage.json"), reason));
+            return Err(ArtifactError::unfit(
+                &self.lineage.registry.folder().join("lineage.json"),
+                reason,
+            ));
         }
         Ok(known)
     }

@@ -6,8 +6,8 @@ use super::standings::{Standing, standings};
 use super::state::{StageState, run_steps};
 use crate::artifact::publish::bytes_in;
 use crate::artifact::{
-    ArtifactError, DatasetKind, GenerationLine, Manifest, ModelDocument, ModelName, POSITIONS, Registry, Verdict,
-    VerdictFile, Versions,
+    ArtifactError, DatasetKind, GenerationLine, Manifest, ModelDocument, ModelName, POSITIONS,
+    Registry, Verdict, VerdictFile, Versions,
 };
 use crate::config::LoadedConfig;
 use crate::pipeline::StageError;
@@ -59,16 +59,31 @@ impl RunStatus {
     /// # Errors
     ///
     /// A damaged document.
-    pub fn read(config: &LoadedConfig, registry: &Registry, datasets: &Path) -> Result<Self, StageError> {
+    pub fn read(
+        config: &LoadedConfig,
+        registry: &Registry,
+        datasets: &Path,
+    ) -> Result<Self, StageError> {
         let lineage = Lineage::read(config, registry, datasets)?;
         let steps = run_steps(&lineage)?;
-        let champion = lineage.champions.champion().map(|promotion| promotion.id.to_string());
-        let last = steps.stages.last().map_or(steps.first, |state| state.generation);
+        let champion = lineage
+            .champions
+            .champion()
+            .map(|promotion| promotion.id.to_string());
+        let last = steps
+            .stages
+            .last()
+            .map_or(steps.first, |state| state.generation);
         let lines = generation_lines(&lineage, last)?;
         let verdicts = lines.iter().rev().filter_map(|line| line.verdict);
-        let rejected_in_a_row = verdicts.take_while(|verdict| *verdict != Verdict::Accepted).count() as u32;
+        let rejected_in_a_row = verdicts
+            .take_while(|verdict| *verdict != Verdict::Accepted)
+            .count() as u32;
         let status = |line: GenerationLine| GenerationStatus {
-            gate: lineage.verdict(line.generation).filter(|_| steps.first <= line.generation).cloned(),
+            gate: lineage
+                .verdict(line.generation)
+                .filter(|_| steps.first <= line.generation)
+                .cloned(),
             champion: champion.is_some() && line.candidate == champion,
             line,
         };
@@ -92,7 +107,10 @@ impl RunStatus {
 /// # Errors
 ///
 /// A damaged document.
-pub fn generation_lines(lineage: &Lineage<'_>, last: u32) -> Result<Vec<GenerationLine>, ArtifactError> {
+pub fn generation_lines(
+    lineage: &Lineage<'_>,
+    last: u32,
+) -> Result<Vec<GenerationLine>, ArtifactError> {
     let versions = &lineage.versions;
     let mut lines = lineage.closed.generations.clone();
     for generation in lineage.closed.generation + 1..=last {
@@ -100,7 +118,9 @@ pub fn generation_lines(lineage: &Lineage<'_>, last: u32) -> Result<Vec<Generati
         let manifest = Manifest::find(&selfplay, DatasetKind::Selfplay)?;
         let gate = lineage.verdict(generation);
         let candidate = gate.map(|gate| gate.candidate.id);
-        let document = candidate.and_then(ModelName::version).and_then(|id| versions.with_id(id));
+        let document = candidate
+            .and_then(ModelName::version)
+            .and_then(|id| versions.with_id(id));
         let document = document.and_then(|known| known.document);
         let training = document.and_then(|document| train_metrics(versions, &document));
         let exact_mae = training.as_ref().and_then(|metrics| metrics.exact_mae);
@@ -109,7 +129,9 @@ pub fn generation_lines(lineage: &Lineage<'_>, last: u32) -> Result<Vec<Generati
         lines.push(GenerationLine {
             generation,
             games: manifest.as_ref().map(|manifest| manifest.done),
-            positions: manifest.as_ref().map(|manifest| manifest.rows(POSITIONS.name)),
+            positions: manifest
+                .as_ref()
+                .map(|manifest| manifest.rows(POSITIONS.name)),
             mae_before: metrics.as_ref().map(|metrics| metrics.before.all.mae),
             mae_after: metrics.as_ref().map(|metrics| metrics.after.all.mae),
             exact_mae,
@@ -130,5 +152,9 @@ pub fn train_metrics(versions: &Versions, document: &ModelDocument) -> Option<Tr
     }
     let parent = versions.with_content(document.origin.parent.as_ref()?.content)?;
     // A version is newer than its parent, so this ends even if a lineage is circular.
-    if parent.id < document.id { train_metrics(versions, parent) } else { None }
+    if parent.id < document.id {
+        train_metrics(versions, parent)
+    } else {
+        None
+    }
 }

@@ -2,7 +2,9 @@
 //! datasets, the scripts of a nightly job, `datasets` and `models`.
 
 use crate::artifact::ArtifactError;
-use crate::artifact::publish::{create_folder, exists, is_folder, make_executable, publish_new_file, read_bounded};
+use crate::artifact::publish::{
+    create_folder, exists, is_folder, make_executable, publish_new_file, read_bounded,
+};
 use crate::config::builtin::{CONFIGS, FEATURES};
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -12,14 +14,35 @@ use std::path::Path;
 const FILES: [(&str, &str); 10] = [
     ("pipeline.sh", include_str!("../../pipeline.sh")),
     (".github/night.sh", include_str!("../../.github/night.sh")),
-    (".github/summary.py", include_str!("../../.github/summary.py")),
+    (
+        ".github/summary.py",
+        include_str!("../../.github/summary.py"),
+    ),
     ("docs/renma.sql", include_str!("../../docs/renma.sql")),
-    ("examples/dataset.ipynb", include_str!("../../examples/dataset.ipynb")),
-    ("examples/python/evaluate.py", include_str!("../../examples/python/evaluate.py")),
-    ("examples/python/evaluate_es_cube.py", include_str!("../../examples/python/evaluate_es_cube.py")),
-    ("examples/python/learn_es_cube.py", include_str!("../../examples/python/learn_es_cube.py")),
-    ("examples/python/mlflow_runs.py", include_str!("../../examples/python/mlflow_runs.py")),
-    ("examples/python/read.py", include_str!("../../examples/python/read.py")),
+    (
+        "examples/dataset.ipynb",
+        include_str!("../../examples/dataset.ipynb"),
+    ),
+    (
+        "examples/python/evaluate.py",
+        include_str!("../../examples/python/evaluate.py"),
+    ),
+    (
+        "examples/python/evaluate_es_cube.py",
+        include_str!("../../examples/python/evaluate_es_cube.py"),
+    ),
+    (
+        "examples/python/learn_es_cube.py",
+        include_str!("../../examples/python/learn_es_cube.py"),
+    ),
+    (
+        "examples/python/mlflow_runs.py",
+        include_str!("../../examples/python/mlflow_runs.py"),
+    ),
+    (
+        "examples/python/read.py",
+        include_str!("../../examples/python/read.py"),
+    ),
 ];
 
 /// Makes a folder one to work in, and names the files that it lacked, in order. Those that are there already stay.
@@ -30,7 +53,11 @@ const FILES: [(&str, &str); 10] = [
 /// the folder as it was.
 pub fn make_workspace(folder: &Path) -> Result<Vec<String>, ArtifactError> {
     if exists(folder)? && !is_folder(folder)? {
-        return Err(ArtifactError::refused("write", folder, "it exists and is not a folder\nname a new one"));
+        return Err(ArtifactError::refused(
+            "write",
+            folder,
+            "it exists and is not a folder\nname a new one",
+        ));
     }
     let mut lacking = Vec::new();
     let configs = CONFIGS.map(|(name, text)| (format!("configs/{name}.toml"), text));
@@ -63,12 +90,17 @@ fn has(path: &Path, text: &str) -> Result<bool, ArtifactError> {
         other => other.map_err(|source| ArtifactError::io("read", path, source))?,
     };
     let size = text.len() as u64;
-    if metadata.is_file() && metadata.len() == size && read_bounded(path, size)? == text.as_bytes() {
+    if metadata.is_file() && metadata.len() == size && read_bounded(path, size)? == text.as_bytes()
+    {
         return Ok(true);
     }
     Err(foreign(path, "it exists and is not that of this renma"))
 }
 
 fn foreign(path: &Path, why: &str) -> ArtifactError {
-    ArtifactError::refused("write", path, format!("{why}\nname another folder, or move it away"))
+    ArtifactError::refused(
+        "write",
+        path,
+        format!("{why}\nname another folder, or move it away"),
+    )
 }

@@ -10,7 +10,9 @@ use crate::report::REPORT_NAME;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
-use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
+use hyper::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+};
 use hyper::{Method, Request, Response, StatusCode};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -63,7 +65,12 @@ pub struct Site {
 impl Site {
     /// A model to play with, the registry of a run, and the port that is listened on.
     pub fn new(model: LoadedModel, registry: &Path, port: u16) -> Self {
-        Self { model: Arc::new(model), registry: registry.to_owned(), port, pool: Pool::start() }
+        Self {
+            model: Arc::new(model),
+            registry: registry.to_owned(),
+            port,
+            pool: Pool::start(),
+        }
     }
 
     /// Searches for a game in the pool.
@@ -75,8 +82,16 @@ impl Site {
     ) -> Answer {
         searches.store(true, Ordering::Relaxed);
         let model = Arc::clone(&self.model);
-        let result = self.pool.run(move |stop| work(&game, &model.model, stop)).await;
-        let busy = || (StatusCode::SERVICE_UNAVAILABLE, "too many searches are waiting".to_owned());
+        let result = self
+            .pool
+            .run(move |stop| work(&game, &model.model, stop))
+            .await;
+        let busy = || {
+            (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "too many searches are waiting".to_owned(),
+            )
+        };
         result.as_ref().map(to_json).ok_or_else(busy)
     }
 }
@@ -114,20 +129,29 @@ pub(super) async fn answer(
 
 async fn find(site: &Site, request: Request<Incoming>, searches: &AtomicBool) -> Answer {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-    guard::check(&method, request.headers(), site.port).map_err(|(status, reason)| (status, reason.to_owned()))?;
+    guard::check(&method, request.headers(), site.port)
+        .map_err(|(status, reason)| (status, reason.to_owned()))?;
     let not_found = || (StatusCode::NOT_FOUND, "there is nothing here".to_owned());
     if method == Method::POST {
         let game = read_game(request).await?;
         return match path.as_str() {
             "/api/game" => Ok(to_json(&game.positions())),
             "/api/analysis" => site.search(game, searches, CheckedRequest::analyze).await,
-            "/api/reply" => site.search(game, searches, |game, model, stop| game.reply(model, stop).positions()).await,
+            "/api/reply" => {
+                site.search(game, searches, |game, model, stop| {
+                    game.reply(model, stop).positions()
+                })
+                .await
+            }
             "/api/review" => site.search(game, searches, CheckedRequest::review).await,
             _ => Err(not_found()),
         };
     }
     if method != Method::GET {
-        return Err((StatusCode::METHOD_NOT_ALLOWED, "only GET and POST are allowed".to_owned()));
+        return Err((
+            StatusCode::METHOD_NOT_ALLOWED,
+            "only GET and POST are allowed".to_owned(),
+        ));
     }
     match path.as_str() {
         "/api/about" => Ok(to_json(&about(site))),
@@ -135,7 +159,11 @@ async fn find(site: &Site, request: Request<Incoming>, searches: &AtomicBool) ->
         _ => {
             let asset = ASSETS.iter().find(|(address, ..)| *address == path);
             let (_, kind, content) = asset.ok_or_else(not_found)?;
-            Ok(Content { kind, policy: POLICY, bytes: Bytes::from_static(content.as_bytes()) })
+            Ok(Content {
+                kind,
+                policy: POLICY,
+                bytes: Bytes::from_static(content.as_bytes()),
+            })
         }
     }
 }
@@ -148,11 +176,18 @@ fn about(site: &Site) -> Value {
 }
 
 async fn read_game(request: Request<Incoming>) -> Result<CheckedRequest, (StatusCode, String)> {
-    let body = Limited::new(request.into_body(), BODY_SIZE_MAX).collect().await.map_err(|error| {
-        let is_long = error.is::<LengthLimitError>();
-        let status = if is_long { StatusCode::PAYLOAD_TOO_LARGE } else { StatusCode::BAD_REQUEST };
-        (status, error.to_string())
-    })?;
+    let body = Limited::new(request.into_body(), BODY_SIZE_MAX)
+        .collect()
+        .await
+        .map_err(|error| {
+            let is_long = error.is::<LengthLimitError>();
+            let status = if is_long {
+                StatusCode::PAYLOAD_TOO_LARGE
+            } else {
+                StatusCode::BAD_REQUEST
+            };
+            (status, error.to_string())
+        })?;
     let bad = |error: serde_json::Error| (StatusCode::BAD_REQUEST, error.to_string());
     // A struct could also be read from a list of its values.
     let fields: Map<String, Value> = serde_json::from_slice(&body.to_bytes()).map_err(bad)?;
@@ -163,18 +198,30 @@ async fn read_game(request: Request<Incoming>) -> Result<CheckedRequest, (Status
 fn read_report(registry: &Path) -> Answer {
     let path = registry.join(REPORT_NAME);
     let read = is_link(&path).and_then(|is_link| match is_link {
-        true => Err(ArtifactError::unfit(&path, "it is a symbolic link; only files of the run's own folder are shown")),
+        true => Err(ArtifactError::unfit(
+            &path,
+            "it is a symbolic link; only files of the run's own folder are shown",
+        )),
         false => read_bounded(&path, REPORT_SIZE_MAX),
     });
     match read {
-        Ok(bytes) => Ok(Content { kind: HTML, policy: REPORT_POLICY, bytes: bytes.into() }),
-        Err(ArtifactError::Missing { path }) => {
-            Err((StatusCode::NOT_FOUND, format!("{} is missing; renma run writes it", path.display())))
-        }
+        Ok(bytes) => Ok(Content {
+            kind: HTML,
+            policy: REPORT_POLICY,
+            bytes: bytes.into(),
+        }),
+        Err(ArtifactError::Missing { path }) => Err((
+            StatusCode::NOT_FOUND,
+            format!("{} is missing; renma run writes it", path.display()),
+        )),
         Err(error) => Err((StatusCode::INTERNAL_SERVER_ERROR, error.to_string())),
     }
 }
 
 fn to_json(value: &Value) -> Content {
-    Content { kind: JSON, policy: POLICY, bytes: value.to_string().into() }
+    Content {
+        kind: JSON,
+        policy: POLICY,
+        bytes: value.to_string().into(),
+    }
 }

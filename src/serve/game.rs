@@ -40,9 +40,12 @@ impl TryFrom<GameRequest> for CheckedRequest {
     fn try_from(request: GameRequest) -> Result<Self, String> {
         let start = parse_game(&request.start).map_err(|error| error.to_string())?;
         let mut game = start.unwrap_or_default();
-        game.play_transcript(&request.moves).map_err(|error| error.to_string())?;
+        game.play_transcript(&request.moves)
+            .map_err(|error| error.to_string())?;
         game.pass_if_forced();
-        let level = request.level.map_or(Ok(Level::DEFAULT), |level| level.to_string().parse())?;
+        let level = request
+            .level
+            .map_or(Ok(Level::DEFAULT), |level| level.to_string().parse())?;
         Ok(Self { game, level })
     }
 }
@@ -64,7 +67,11 @@ impl CheckedRequest {
                 "passed": is_pass(ply.checked_sub(1)),
             })
         };
-        let to_move = game.positions().iter().enumerate().filter(|&(ply, _)| !is_pass(Some(ply)));
+        let to_move = game
+            .positions()
+            .iter()
+            .enumerate()
+            .filter(|&(ply, _)| !is_pass(Some(ply)));
         json!({
             "start": if is_usual { String::new() } else { format!("{} {};", start.board_text(), start.side_text()) },
             "moves": names(game.moves()),
@@ -83,10 +90,19 @@ impl CheckedRequest {
         let mut session = self.session(most, model, stop);
         let mut answer = json!({"values": [], "line": [], "depth": 0, "exact": false});
         for depth in 1..=most.depth.0 {
-            let exact_empties =
-                if depth < most.depth.0 { most.exact_empties.min(2 * depth) } else { most.exact_empties };
-            let limits = Limits { depth: Depth(depth), exact_empties, ..most };
-            let Ok((values, _)) = session.move_values(limits) else { break };
+            let exact_empties = if depth < most.depth.0 {
+                most.exact_empties.min(2 * depth)
+            } else {
+                most.exact_empties
+            };
+            let limits = Limits {
+                depth: Depth(depth),
+                exact_empties,
+                ..most
+            };
+            let Ok((values, _)) = session.move_values(limits) else {
+                break;
+            };
             let result = session.search_within(limits);
             if result.stopped {
                 break;
@@ -128,7 +144,11 @@ impl CheckedRequest {
                 break;
             };
             let Some(reviewed) = reviewed else { continue };
-            let black_value = if reviewed.black { reviewed.best_score } else { -reviewed.best_score };
+            let black_value = if reviewed.black {
+                reviewed.best_score
+            } else {
+                -reviewed.best_score
+            };
             moves.push(json!({
                 "index": moves.len(),
                 "square": reviewed.square.to_string(),
@@ -139,7 +159,11 @@ impl CheckedRequest {
                 "turning_point": reviewed.is_turning_point(),
             }));
         }
-        let Limits { depth, exact_empties, .. } = REVIEW_LIMITS;
+        let Limits {
+            depth,
+            exact_empties,
+            ..
+        } = REVIEW_LIMITS;
         json!({"moves": moves, "complete": complete, "depth": depth.0, "exact_empties": exact_empties})
     }
 
@@ -154,7 +178,12 @@ impl CheckedRequest {
         line.iter().map(step).collect()
     }
 
-    fn session<'m>(&self, limits: Limits, model: &'m Model, stop: &'m AtomicBool) -> GameSession<'m> {
+    fn session<'m>(
+        &self,
+        limits: Limits,
+        model: &'m Model,
+        stop: &'m AtomicBool,
+    ) -> GameSession<'m> {
         let mut session = GameSession::new(model, limits, stop);
         session.set_game(self.game.clone());
         session
@@ -162,5 +191,8 @@ impl CheckedRequest {
 }
 
 fn names(squares: impl IntoIterator<Item = Square>) -> Vec<String> {
-    squares.into_iter().map(|square| square.to_string()).collect()
+    squares
+        .into_iter()
+        .map(|square| square.to_string())
+        .collect()
 }

@@ -49,7 +49,10 @@ impl Pool {
 
     /// Does some work, which ends soon after its flag is raised: at the deadline, or as soon as nobody waits for it. `None`: too
     /// much work is waiting, the time was over before it began, or it panicked.
-    pub async fn run<T: Send + 'static>(&self, work: impl FnOnce(&AtomicBool) -> T + Send + 'static) -> Option<T> {
+    pub async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
+    ) -> Option<T> {
         let stop = Arc::new(AtomicBool::new(false));
         let guard = RaiseOnDrop(Arc::clone(&stop));
         let (sender, mut receiver) = oneshot::channel();
@@ -66,7 +69,11 @@ impl Pool {
         self.queue.try_send(Box::new(job)).ok()?;
         let in_time = timeout(DEADLINE, &mut receiver).await;
         drop(guard);
-        let result = if let Ok(result) = in_time { result } else { receiver.await };
+        let result = if let Ok(result) = in_time {
+            result
+        } else {
+            receiver.await
+        };
         // Nor if the job was dropped.
         result.ok()
     }
@@ -79,7 +86,11 @@ mod tests {
     use std::time::Instant;
 
     fn on_a_runtime<T>(work: impl Future<Output = T>) -> T {
-        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
+        tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap()
+            .block_on(work)
     }
 
     /// Ends when its flag is raised.
@@ -133,7 +144,9 @@ mod tests {
             let (begin, begun) = oneshot::channel();
             let first = spawn_waiting(&pool, &release, move || begin.send(()).unwrap());
             begun.await.unwrap();
-            let waiting: Vec<_> = (0..QUEUE_LEN).map(|_| spawn_waiting(&pool, &release, || {})).collect();
+            let waiting: Vec<_> = (0..QUEUE_LEN)
+                .map(|_| spawn_waiting(&pool, &release, || {}))
+                .collect();
             tokio::task::yield_now().await;
             assert_eq!(pool.run(|_| ()).await, None);
             release.store(true, Ordering::Relaxed);

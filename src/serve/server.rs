@@ -56,7 +56,10 @@ pub fn serve(
     stop: &AtomicBool,
     ready: impl FnOnce(SocketAddr) -> bool,
 ) -> Result<(), ServeError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(ServeError::Start)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(ServeError::Start)?;
     runtime.block_on(async {
         let listening = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
         let listener = listening.map_err(|error| ServeError::Listen(port, error))?;
@@ -93,7 +96,9 @@ struct Connection {
 fn make_room(connections: &mut VecDeque<Connection>) {
     connections.retain(|connection| !connection.task.is_finished());
     if connections.len() == CONNECTIONS_MAX {
-        let slowest = connections.iter().position(|connection| !connection.searches.load(Ordering::Relaxed));
+        let slowest = connections
+            .iter()
+            .position(|connection| !connection.searches.load(Ordering::Relaxed));
         if let Some(dropped) = connections.remove(slowest.unwrap_or(0)) {
             dropped.task.abort();
         }
@@ -101,10 +106,17 @@ fn make_room(connections: &mut VecDeque<Connection>) {
 }
 
 /// Answers the one request of a connection; `searches` is raised if that takes a search.
-pub async fn converse(stream: impl AsyncRead + AsyncWrite + Unpin, site: &Site, searches: &AtomicBool) {
+pub async fn converse(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    site: &Site,
+    searches: &AtomicBool,
+) {
     let service = service_fn(|request| answer(site, request, searches));
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(HEAD_SIZE_MAX).keep_alive(false);
+    http.timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIME)
+        .max_buf_size(HEAD_SIZE_MAX)
+        .keep_alive(false);
     let connection = http.serve_connection(TokioIo::new(stream), service);
     // A client that disconnects or is too slow gets no answer, and that is not an error of the server.
     let _ended = timeout(CONNECTION_TIME, connection).await;

@@ -55,7 +55,10 @@ mod tests {
         let pairs = [4, 0, 16, 0, 4];
         let error = PairMoments::new(pairs).error();
         let [middle, low, high] = interval_of(pairs, 0.2 / error);
-        assert!(middle.abs() < 1e-9 && (high - elo(0.7)).abs() < 1e-9 && (low + high).abs() < 1e-9, "{low} {high}");
+        assert!(
+            middle.abs() < 1e-9 && (high - elo(0.7)).abs() < 1e-9 && (low + high).abs() < 1e-9,
+            "{low} {high}"
+        );
     }
 
     #[test]

@@ -56,13 +56,28 @@ struct Evidence {
 /// The ratings of all players connected to the anchor by a chain of matches, the anchor included.
 pub fn ladder<P: Copy + Ord>(matches: &[Match<P>], anchor: P) -> BTreeMap<P, Rating> {
     let joined = joined_to(matches, anchor);
-    let unknowns: Vec<P> = joined.iter().copied().filter(|&player| player != anchor).collect();
+    let unknowns: Vec<P> = joined
+        .iter()
+        .copied()
+        .filter(|&player| player != anchor)
+        .collect();
     let place = |player: P| unknowns.binary_search(&player).ok();
-    let played = matches.iter().filter(|played| joined.contains(&played.first) && played.first != played.second);
+    let played = matches
+        .iter()
+        .filter(|played| joined.contains(&played.first) && played.first != played.second);
     let evidence = played.map(|played| {
-        let PairMoments { count, points, padded_points, padded_variance } = PairMoments::new(played.pairs);
+        let PairMoments {
+            count,
+            points,
+            padded_points,
+            padded_variance,
+        } = PairMoments::new(played.pairs);
         let weight = count * padded_points * (1.0 - padded_points) / padded_variance;
-        Evidence { players: [place(played.first), place(played.second)], weight, points }
+        Evidence {
+            players: [place(played.first), place(played.second)],
+            weight,
+            points,
+        }
     });
     let evidence: Vec<Evidence> = evidence.collect();
     let (ratings, errors) = fit(&evidence, unknowns.len());
@@ -71,7 +86,10 @@ pub fn ladder<P: Copy + Ord>(matches: &[Match<P>], anchor: P) -> BTreeMap<P, Rat
         elo_low: (rating - INTERVAL * error) * ELO_PER_NATURAL,
         elo_high: (rating + INTERVAL * error) * ELO_PER_NATURAL,
     };
-    let rated = unknowns.iter().copied().zip(ratings.into_iter().zip(errors).map(rating));
+    let rated = unknowns
+        .iter()
+        .copied()
+        .zip(ratings.into_iter().zip(errors).map(rating));
     rated.chain([(anchor, rating((0.0, 0.0)))]).collect()
 }
 
@@ -100,7 +118,11 @@ fn fit(evidence: &[Evidence], count: usize) -> (Vec<f64>, Vec<f64>) {
         let step = Elimination::of(curvature).solve(gradient);
         let mut scale = 1.0;
         let next = loop {
-            let next: Vec<f64> = ratings.iter().zip(&step).map(|(rating, step)| rating + scale * step).collect();
+            let next: Vec<f64> = ratings
+                .iter()
+                .zip(&step)
+                .map(|(rating, step)| rating + scale * step)
+                .collect();
             let next_value = log_posterior(evidence, &next);
             if value <= next_value {
                 value = next_value;
@@ -118,7 +140,9 @@ fn fit(evidence: &[Evidence], count: usize) -> (Vec<f64>, Vec<f64>) {
 }
 
 fn difference(match_evidence: &Evidence, ratings: &[f64]) -> f64 {
-    let [first, second] = match_evidence.players.map(|place| place.map_or(0.0, |place| ratings[place]));
+    let [first, second] = match_evidence
+        .players
+        .map(|place| place.map_or(0.0, |place| ratings[place]));
     first - second
 }
 
@@ -126,10 +150,13 @@ fn log_posterior(evidence: &[Evidence], ratings: &[f64]) -> f64 {
     let matches = evidence.iter().map(|of| {
         let difference = difference(of, ratings);
         // ln s and ln (1 − s) without overflow at either end.
-        let ln_share = |difference: f64| -libm::log1p(libm::exp(-difference.abs())) + difference.min(0.0);
+        let ln_share =
+            |difference: f64| -libm::log1p(libm::exp(-difference.abs())) + difference.min(0.0);
         of.weight * (of.points * ln_share(difference) + (1.0 - of.points) * ln_share(-difference))
     });
-    let prior = ratings.iter().map(|rating| -rating * rating * PRIOR_PRECISION / 2.0);
+    let prior = ratings
+        .iter()
+        .map(|rating| -rating * rating * PRIOR_PRECISION / 2.0);
     matches.sum::<f64>() + prior.sum::<f64>()
 }
 
@@ -138,14 +165,23 @@ type SparseMatrix = Vec<BTreeMap<usize, f64>>;
 
 /// The gradient of the log-posterior, and its curvature (the negated second derivatives).
 fn derivatives(evidence: &[Evidence], ratings: &[f64]) -> (Vec<f64>, SparseMatrix) {
-    let mut gradient: Vec<f64> = ratings.iter().map(|rating| -rating * PRIOR_PRECISION).collect();
-    let mut curvature: SparseMatrix =
-        (0..ratings.len()).map(|place| BTreeMap::from([(place, PRIOR_PRECISION)])).collect();
+    let mut gradient: Vec<f64> = ratings
+        .iter()
+        .map(|rating| -rating * PRIOR_PRECISION)
+        .collect();
+    let mut curvature: SparseMatrix = (0..ratings.len())
+        .map(|place| BTreeMap::from([(place, PRIOR_PRECISION)]))
+        .collect();
     for of in evidence {
         let share = 1.0 / (1.0 + libm::exp(-difference(of, ratings)));
         let slope = of.weight * (of.points - share);
         let bend = of.weight * share * (1.0 - share);
-        for (place, sign) in of.players.iter().zip([1.0, -1.0]).filter_map(|(place, sign)| Some(((*place)?, sign))) {
+        for (place, sign) in of
+            .players
+            .iter()
+            .zip([1.0, -1.0])
+            .filter_map(|(place, sign)| Some(((*place)?, sign)))
+        {
             gradient[place] += sign * slope;
             *curvature[place].entry(place).or_default() += bend;
         }
@@ -170,8 +206,11 @@ struct Elimination(Vec<Pivot>);
 
 impl Elimination {
     fn of(mut matrix: SparseMatrix) -> Self {
-        let mut waiting: BTreeSet<(usize, usize)> =
-            matrix.iter().enumerate().map(|(place, row)| (row.len(), place)).collect();
+        let mut waiting: BTreeSet<(usize, usize)> = matrix
+            .iter()
+            .enumerate()
+            .map(|(place, row)| (row.len(), place))
+            .collect();
         let mut pivots = Vec::with_capacity(matrix.len());
         while let Some((_, place)) = waiting.pop_first() {
             let mut row = std::mem::take(&mut matrix[place]);
@@ -185,8 +224,15 @@ impl Elimination {
                 }
                 waiting.insert((changed.len(), neighbor));
             }
-            let factors = row.into_iter().map(|(neighbor, entry)| (neighbor, entry / diagonal)).collect();
-            pivots.push(Pivot { place, diagonal, factors });
+            let factors = row
+                .into_iter()
+                .map(|(neighbor, entry)| (neighbor, entry / diagonal))
+                .collect();
+            pivots.push(Pivot {
+                place,
+                diagonal,
+                factors,
+            });
         }
         Self(pivots)
     }
@@ -199,7 +245,11 @@ impl Elimination {
             }
         }
         for pivot in self.0.iter().rev() {
-            let known: f64 = pivot.factors.iter().map(|(neighbor, factor)| factor * values[*neighbor]).sum();
+            let known: f64 = pivot
+                .factors
+                .iter()
+                .map(|(neighbor, factor)| factor * values[*neighbor])
+                .sum();
             values[pivot.place] = values[pivot.place] / pivot.diagonal - known;
         }
         values
@@ -212,14 +262,26 @@ impl Elimination {
             let place = pivot.place;
             for (column, _) in &pivot.factors {
                 // The neighbors of a pivot became neighbors of each other.
-                let entry: f64 = pivot.factors.iter().map(|(row, factor)| -factor * inverse[*row][column]).sum();
+                let entry: f64 = pivot
+                    .factors
+                    .iter()
+                    .map(|(row, factor)| -factor * inverse[*row][column])
+                    .sum();
                 inverse[place].insert(*column, entry);
                 inverse[*column].insert(place, entry);
             }
-            let known: f64 = pivot.factors.iter().map(|(row, factor)| factor * inverse[place][row]).sum();
+            let known: f64 = pivot
+                .factors
+                .iter()
+                .map(|(row, factor)| factor * inverse[place][row])
+                .sum();
             inverse[place].insert(place, 1.0 / pivot.diagonal - known);
         }
-        inverse.iter().enumerate().map(|(place, row)| row[&place]).collect()
+        inverse
+            .iter()
+            .enumerate()
+            .map(|(place, row)| row[&place])
+            .collect()
     }
 }
 
@@ -228,7 +290,11 @@ mod tests {
     use super::*;
 
     fn played(first: u8, second: u8, pairs: PairCounts) -> Match<u8> {
-        Match { first, second, pairs }
+        Match {
+            first,
+            second,
+            pairs,
+        }
     }
 
     #[test]
@@ -240,16 +306,33 @@ mod tests {
         // Pairs that are coin flips: the error of 400 flips is 400 / ln 10 / √(400 · 0.75 · 0.25).
         let error = (rating.elo_high - rating.elo_low) / 2.0 / INTERVAL;
         assert!((error - 20.06).abs() < 0.2, "{error}");
-        assert_eq!(ratings[&0], Rating { elo: 0.0, elo_low: 0.0, elo_high: 0.0 });
+        assert_eq!(
+            ratings[&0],
+            Rating {
+                elo: 0.0,
+                elo_low: 0.0,
+                elo_high: 0.0
+            }
+        );
     }
 
     #[test]
     fn ratings_add_up_along_a_chain_and_errors_grow() {
         let even = [10, 80, 200, 80, 10];
         let better = [10, 60, 180, 110, 20];
-        let ratings = ladder(&[played(1, 0, better), played(2, 1, better), played(3, 2, even)], 0);
+        let ratings = ladder(
+            &[
+                played(1, 0, better),
+                played(2, 1, better),
+                played(3, 2, even),
+            ],
+            0,
+        );
         let [first, second, third] = [1, 2, 3].map(|name| ratings[&name]);
-        assert!((second.elo - 2.0 * first.elo).abs() < 0.5, "{first:?} {second:?}");
+        assert!(
+            (second.elo - 2.0 * first.elo).abs() < 0.5,
+            "{first:?} {second:?}"
+        );
         assert!((third.elo - second.elo).abs() < 0.5, "{second:?} {third:?}");
         let width = |rating: Rating| rating.elo_high - rating.elo_low;
         assert!(width(first) < width(second) && width(second) < width(third));
@@ -257,7 +340,11 @@ mod tests {
 
     #[test]
     fn sweeps_are_finite_and_strangers_have_no_rating() {
-        let matches = [played(1, 0, [0, 0, 0, 0, 200]), played(2, 0, [200, 0, 0, 0, 0]), played(8, 9, [1, 2, 3, 2, 1])];
+        let matches = [
+            played(1, 0, [0, 0, 0, 0, 200]),
+            played(2, 0, [200, 0, 0, 0, 0]),
+            played(8, 9, [1, 2, 3, 2, 1]),
+        ];
         let ratings = ladder(&matches, 0);
         let [won, lost] = [1, 2].map(|name| ratings[&name]);
         assert!(500.0 < won.elo && won.elo_high.is_finite(), "{won:?}");
@@ -268,9 +355,16 @@ mod tests {
 
     #[test]
     fn the_derivatives_are_those_of_the_log_posterior() {
-        let match_of = |players, points| Evidence { players, weight: 3.0, points };
-        let evidence =
-            [match_of([Some(0), None], 0.9), match_of([Some(1), Some(0)], 0.2), match_of([None, Some(1)], 0.5)];
+        let match_of = |players, points| Evidence {
+            players,
+            weight: 3.0,
+            points,
+        };
+        let evidence = [
+            match_of([Some(0), None], 0.9),
+            match_of([Some(1), Some(0)], 0.2),
+            match_of([None, Some(1)], 0.5),
+        ];
         let ratings = [1.5, -2.0];
         let moved = |place: usize, step: f64| {
             let mut moved = ratings;
@@ -281,8 +375,12 @@ mod tests {
         let step = 1e-5;
         for place in 0..2 {
             let [up, down] = [step, -step].map(|step| moved(place, step));
-            let slope = (log_posterior(&evidence, &up) - log_posterior(&evidence, &down)) / (2.0 * step);
-            assert!((slope - gradient[place]).abs() < 1e-8, "{slope} {gradient:?}");
+            let slope =
+                (log_posterior(&evidence, &up) - log_posterior(&evidence, &down)) / (2.0 * step);
+            assert!(
+                (slope - gradient[place]).abs() < 1e-8,
+                "{slope} {gradient:?}"
+            );
             let [up, down] = [up, down].map(|ratings| derivatives(&evidence, &ratings).0);
             for other in 0..2 {
                 let bend = (down[other] - up[other]) / (2.0 * step);
@@ -297,7 +395,9 @@ mod tests {
         let count = sparse.len();
         let mut matrix = vec![vec![0.0; count]; count];
         for (row, entries) in sparse.iter().enumerate() {
-            entries.iter().for_each(|(column, entry)| matrix[row][*column] = *entry);
+            entries
+                .iter()
+                .for_each(|(column, entry)| matrix[row][*column] = *entry);
         }
         for pivot in 0..count {
             let scale = 1.0 / std::mem::replace(&mut matrix[pivot][pivot], 1.0);
@@ -305,7 +405,10 @@ mod tests {
             let row = matrix[pivot].clone();
             for other in (0..count).filter(|other| *other != pivot) {
                 let factor = std::mem::take(&mut matrix[other][pivot]);
-                matrix[other].iter_mut().zip(&row).for_each(|(value, change)| *value -= factor * change);
+                matrix[other]
+                    .iter_mut()
+                    .zip(&row)
+                    .for_each(|(value, change)| *value -= factor * change);
             }
         }
         matrix
@@ -314,7 +417,19 @@ mod tests {
     #[test]
     fn the_elimination_is_that_of_the_whole_matrix() {
         // A chain of champions, their other challengers, and matches across.
-        let met = [(0, 1), (1, 2), (2, 3), (3, 4), (1, 5), (1, 6), (3, 7), (0, 4), (2, 7), (4, 8), (8, 5)];
+        let met = [
+            (0, 1),
+            (1, 2),
+            (2, 3),
+            (3, 4),
+            (1, 5),
+            (1, 6),
+            (3, 7),
+            (0, 4),
+            (2, 7),
+            (4, 8),
+            (8, 5),
+        ];
         let mut matrix: SparseMatrix = (0..9).map(|place| BTreeMap::from([(place, 0.1)])).collect();
         for (number, (first, second)) in met.into_iter().enumerate() {
             let bend = 0.5 + number as f64;
@@ -327,19 +442,34 @@ mod tests {
         let (inverse, elimination) = (dense_inverse(&matrix), Elimination::of(matrix));
         let variances = elimination.inverse_diagonal();
         for (place, found) in elimination.solve(values.clone()).into_iter().enumerate() {
-            let expected: f64 = inverse[place].iter().zip(&values).map(|(entry, value)| entry * value).sum();
+            let expected: f64 = inverse[place]
+                .iter()
+                .zip(&values)
+                .map(|(entry, value)| entry * value)
+                .sum();
             assert!((found - expected).abs() < 1e-9, "{found} {expected}");
-            assert!((variances[place] - inverse[place][place]).abs() < 1e-9, "{variances:?}");
+            assert!(
+                (variances[place] - inverse[place][place]).abs() < 1e-9,
+                "{variances:?}"
+            );
         }
     }
 
     #[test]
     fn the_order_of_the_matches_and_their_sides_do_not_matter() {
-        let matches = [played(1, 0, [5, 10, 20, 30, 9]), played(2, 1, [3, 9, 9, 9, 4]), played(2, 0, [1, 5, 9, 20, 9])];
+        let matches = [
+            played(1, 0, [5, 10, 20, 30, 9]),
+            played(2, 1, [3, 9, 9, 9, 4]),
+            played(2, 0, [1, 5, 9, 20, 9]),
+        ];
         let turned = matches.iter().rev().map(|of| {
             let mut pairs = of.pairs;
             pairs.reverse();
-            Match { first: of.second, second: of.first, pairs }
+            Match {
+                first: of.second,
+                second: of.first,
+                pairs,
+            }
         });
         let turned = ladder(&turned.collect::<Vec<_>>(), 0);
         for (player, rating) in ladder(&matches, 0) {

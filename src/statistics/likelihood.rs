@@ -24,13 +24,20 @@ const ROUNDS_MAX: u32 = 200;
 
 /// The mean of `values`.
 pub fn mean(shares: Shares, values: [f64; 5]) -> f64 {
-    shares.iter().zip(values).map(|(share, value)| share * value).sum()
+    shares
+        .iter()
+        .zip(values)
+        .map(|(share, value)| share * value)
+        .sum()
 }
 
 /// The mean deviation in standard deviations of a pair; at least two shares must be above 0.
 pub fn strength(shares: Shares) -> f64 {
     let first = mean(shares, DEVIATIONS);
-    let spread = mean(shares, DEVIATIONS.map(|deviation| (deviation - first) * (deviation - first)));
+    let spread = mean(
+        shares,
+        DEVIATIONS.map(|deviation| (deviation - first) * (deviation - first)),
+    );
     first / spread.sqrt()
 }
 
@@ -43,7 +50,12 @@ pub fn likeliest(observed: Shares, strength: f64) -> Shares {
         return with_mean_zero(observed, DEVIATIONS);
     }
     let tau = strength / (1.0 + strength * strength).sqrt();
-    let at = |r: f64| with_mean_zero(observed, DEVIATIONS.map(|d| d - tau / 2.0 * (d * d / r + r)));
+    let at = |r: f64| {
+        with_mean_zero(
+            observed,
+            DEVIATIONS.map(|d| d - tau / 2.0 * (d * d / r + r)),
+        )
+    };
     let first = mean(observed, DEVIATIONS);
     let second = mean(observed, DEVIATIONS.map(|d| d * d));
     let room = first * first - tau * tau * second;
@@ -69,7 +81,8 @@ pub fn likeliest(observed: Shares, strength: f64) -> Shares {
         }
         above = above_next;
     }
-    best.expect("√Y is above the first edge and not above the last").1
+    best.expect("√Y is above the first edge and not above the last")
+        .1
 }
 
 /// Whether √Y of the likeliest shares is above `r`.
@@ -95,7 +108,11 @@ fn meeting(mut low: f64, mut high: f64, at: impl Fn(f64) -> Shares) -> f64 {
 /// The least value is −1 after scaling, and λ = 1 − e with e in (0, 1]. Then the share at the least value is p̂ / e,
 /// without a difference of near numbers where e is tiny.
 fn with_mean_zero(observed: Shares, values: [f64; 5]) -> Shares {
-    let values = if mean(observed, values) < 0.0 { values.map(|value| -value) } else { values };
+    let values = if mean(observed, values) < 0.0 {
+        values.map(|value| -value)
+    } else {
+        values
+    };
     let scale = -values.into_iter().fold(f64::INFINITY, f64::min);
     let values = values.map(|value| value / scale);
     let (mut low, mut high, mut e) = (0.0, 1.0, 1.0);
@@ -113,7 +130,11 @@ fn with_mean_zero(observed: Shares, values: [f64; 5]) -> Shares {
         }
         // Newton's step, or the middle where that would leave the bracket.
         let newton = e - first / slope;
-        let next = if low < newton && newton < high { newton } else { low + (high - low) / 2.0 };
+        let next = if low < newton && newton < high {
+            newton
+        } else {
+            low + (high - low) / 2.0
+        };
         if (next - e).abs() <= 8.0 * f64::EPSILON * e {
             break;
         }
@@ -176,10 +197,21 @@ mod tests {
 
     #[test]
     fn shares_that_have_the_strength_already_are_left_alone() {
-        for exponents in [[3, 4, 5, 4, 3], [1, 2, 3, 4, 5], [5, 4, 3, 2, 1], [0, 6, 0, 2, 4]] {
+        for exponents in [
+            [3, 4, 5, 4, 3],
+            [1, 2, 3, 4, 5],
+            [5, 4, 3, 2, 1],
+            [0, 6, 0, 2, 4],
+        ] {
             let observed = shares(exponents);
             let found = likeliest(observed, strength(observed));
-            assert!(found.iter().zip(observed).all(|(a, b)| (a - b).abs() < 1e-9), "{found:?} for {observed:?}");
+            assert!(
+                found
+                    .iter()
+                    .zip(observed)
+                    .all(|(a, b)| (a - b).abs() < 1e-9),
+                "{found:?} for {observed:?}"
+            );
         }
     }
 }

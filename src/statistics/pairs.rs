@@ -25,10 +25,25 @@ impl PairMoments {
     pub fn new(pairs: PairCounts) -> Self {
         let counts = pairs.map(|count| count as f64);
         let count: f64 = counts.iter().sum();
-        let sum = |counts: [f64; 5]| counts.iter().zip(POINTS).map(|(count, points)| count * points).sum::<f64>();
-        let padded = [counts[0] + 0.5, counts[1], counts[2], counts[3], counts[4] + 0.5];
+        let sum = |counts: [f64; 5]| {
+            counts
+                .iter()
+                .zip(POINTS)
+                .map(|(count, points)| count * points)
+                .sum::<f64>()
+        };
+        let padded = [
+            counts[0] + 0.5,
+            counts[1],
+            counts[2],
+            counts[3],
+            counts[4] + 0.5,
+        ];
         let mean = sum(padded) / (count + 1.0);
-        let squares = padded.iter().zip(POINTS).map(|(count, points)| count * (points - mean) * (points - mean));
+        let squares = padded
+            .iter()
+            .zip(POINTS)
+            .map(|(count, points)| count * (points - mean) * (points - mean));
         Self {
             count,
             points: sum(counts) / count.max(1.0),
@@ -52,14 +67,26 @@ mod tests {
         // Padded to 0.5 and 4.5: mean 4.5 / 5, variance (0.5 · 0.9² + 4.5 · 0.1²) / 5.
         let won = PairMoments::new([0, 0, 0, 0, 4]);
         assert_eq!((won.count, won.points), (4.0, 1.0));
-        assert!((won.padded_points - 0.9).abs() < 1e-12 && (won.padded_variance - 0.09).abs() < 1e-12, "{won:?}");
+        assert!(
+            (won.padded_points - 0.9).abs() < 1e-12 && (won.padded_variance - 0.09).abs() < 1e-12,
+            "{won:?}"
+        );
         assert!((won.error() - 0.15).abs() < 1e-12, "{won:?}");
         // Padded to 1.5, 1, 4, 3, 1.5: the squares about ½ add up to 1, and the mean is 1 / 22 above it.
         let mixed = PairMoments::new([1, 1, 4, 3, 1]);
         assert!((mixed.points - 0.55).abs() < 1e-12, "{mixed:?}");
-        assert!((mixed.padded_points - 6.0 / 11.0).abs() < 1e-12, "{mixed:?}");
-        assert!((mixed.padded_variance - (1.0 / 11.0 - 1.0 / 484.0)).abs() < 1e-12, "{mixed:?}");
+        assert!(
+            (mixed.padded_points - 6.0 / 11.0).abs() < 1e-12,
+            "{mixed:?}"
+        );
+        assert!(
+            (mixed.padded_variance - (1.0 / 11.0 - 1.0 / 484.0)).abs() < 1e-12,
+            "{mixed:?}"
+        );
         let none = PairMoments::new([0; 5]);
-        assert_eq!((none.points, none.padded_points, none.padded_variance), (0.0, 0.5, 0.25));
+        assert_eq!(
+            (none.points, none.padded_points, none.padded_variance),
+            (0.0, 0.5, 0.25)
+        );
     }
 }

@@ -37,7 +37,11 @@ impl PointSums {
     /// The variances of x and of y, and their covariance, each times the square of the count.
     pub fn spreads(&self) -> [i128; 3] {
         let [count, x, y] = [i128::from(self.count), self.x.into(), self.y.into()];
-        [self.x_squared * count - x * x, self.y_squared * count - y * y, self.product * count - x * y]
+        [
+            self.x_squared * count - x * x,
+            self.y_squared * count - y * y,
+            self.product * count - x * y,
+        ]
     }
 }
 

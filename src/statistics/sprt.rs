@@ -87,7 +87,10 @@ impl Hypotheses {
     ///
     /// The overshoot at a look is not corrected for; it makes the risks smaller than stated.
     pub fn bounds(&self) -> [f64; 2] {
-        [libm::log(self.beta / (1.0 - self.alpha)), libm::log((1.0 - self.beta) / self.alpha)]
+        [
+            libm::log(self.beta / (1.0 - self.alpha)),
+            libm::log((1.0 - self.beta) / self.alpha),
+        ]
     }
 
     /// The log-likelihood ratio of `nelo1` to `nelo0`; pairs by half points from none to four.
@@ -115,7 +118,8 @@ impl Hypotheses {
         let llr = mean(regular(pairs), ratios);
         let drift = llr / count as f64;
         // Pairs with one outcome have none, and rounding or what is added for unseen outcomes must not make it negative.
-        let variance = (mean(shares(pairs), ratios.map(|ratio| ratio * ratio)) - drift * drift).max(0.0);
+        let variance =
+            (mean(shares(pairs), ratios.map(|ratio| ratio * ratio)) - drift * drift).max(0.0);
         let [low, high] = self.bounds();
         Some(exit_time(drift, variance, llr - low, high - llr).ceil() as u64)
     }
@@ -123,15 +127,30 @@ impl Hypotheses {
     /// The state of the test as the verdict records it.
     pub fn state(&self, pairs: PairCounts) -> SequentialTest {
         let [llr_low, llr_high] = self.bounds();
-        let &Self { nelo0, nelo1, alpha, beta } = self;
+        let &Self {
+            nelo0,
+            nelo1,
+            alpha,
+            beta,
+        } = self;
         let (llr, pairs_forecast) = (self.llr(pairs), self.forecast(pairs));
-        SequentialTest { nelo0, nelo1, alpha, beta, llr, llr_low, llr_high, pairs_forecast }
+        SequentialTest {
+            nelo0,
+            nelo1,
+            alpha,
+            beta,
+            llr,
+            llr_low,
+            llr_high,
+            pairs_forecast,
+        }
     }
 
     /// For each outcome of a pair, the log ratio of its maximum-likelihood shares at `nelo1` and `nelo0`.
     fn log_ratios(&self, pairs: PairCounts) -> [f64; 5] {
         let observed = shares(pairs);
-        let [shares0, shares1] = [self.nelo0, self.nelo1].map(|nelo| likeliest(observed, pair_strength(nelo)));
+        let [shares0, shares1] =
+            [self.nelo0, self.nelo1].map(|nelo| likeliest(observed, pair_strength(nelo)));
         std::array::from_fn(|outcome| libm::log(shares1[outcome] / shares0[outcome]))
     }
 }
@@ -180,7 +199,12 @@ mod tests {
     use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 
     const fn between(nelo0: f64, nelo1: f64) -> Hypotheses {
-        Hypotheses { nelo0, nelo1, alpha: 0.05, beta: 0.05 }
+        Hypotheses {
+            nelo0,
+            nelo1,
+            alpha: 0.05,
+            beta: 0.05,
+        }
     }
 
     #[test]
@@ -200,9 +224,19 @@ mod tests {
     #[test]
     fn the_bounds_are_those_of_wald() {
         let [low, high] = between(0.0, 5.0).bounds();
-        assert!((high - 2.944_438_979).abs() < 1e-9 && (low + high).abs() < 1e-12, "{low} {high}");
-        let [low, high] = Hypotheses { alpha: 0.01, beta: 0.1, ..between(0.0, 5.0) }.bounds();
-        assert!((high - libm::log(90.0)).abs() < 1e-12 && (low - libm::log(0.1 / 0.99)).abs() < 1e-12);
+        assert!(
+            (high - 2.944_438_979).abs() < 1e-9 && (low + high).abs() < 1e-12,
+            "{low} {high}"
+        );
+        let [low, high] = Hypotheses {
+            alpha: 0.01,
+            beta: 0.1,
+            ..between(0.0, 5.0)
+        }
+        .bounds();
+        assert!(
+            (high - libm::log(90.0)).abs() < 1e-12 && (low - libm::log(0.1 / 0.99)).abs() < 1e-12
+        );
     }
 
     /// Equal pairs, one after another, until the test ends.
@@ -213,7 +247,11 @@ mod tests {
             if let Some(decision) = test.decide(pairs) {
                 return (pairs[outcome], decision);
             }
-            assert!(pairs[outcome] < 100_000, "{pairs:?}: LLR {}", test.llr(pairs));
+            assert!(
+                pairs[outcome] < 100_000,
+                "{pairs:?}: LLR {}",
+                test.llr(pairs)
+            );
         }
     }
 
@@ -224,10 +262,22 @@ mod tests {
         for (nelo0, nelo1) in [(0.0, 50.0), (0.0, 5.0), (-50.0, 0.0), (-3.0, 0.0)] {
             let strength = pair_strength(nelo0 + nelo1).abs();
             let tau = strength / (1.0 + strength * strength).sqrt();
-            let (wins, losses, draws) = (libm::log1p(tau), -libm::log1p(-tau), -libm::log1p(-tau * tau));
+            let (wins, losses, draws) = (
+                libm::log1p(tau),
+                -libm::log1p(-tau),
+                -libm::log1p(-tau * tau),
+            );
             let upward = [losses, draws, wins];
-            let rates = if nelo0 < 0.0 { [wins, draws, losses] } else { upward };
-            let half_way = if nelo0 < 0.0 { Verdict::Accepted } else { Verdict::Rejected };
+            let rates = if nelo0 < 0.0 {
+                [wins, draws, losses]
+            } else {
+                upward
+            };
+            let half_way = if nelo0 < 0.0 {
+                Verdict::Accepted
+            } else {
+                Verdict::Rejected
+            };
             let decisions = [Verdict::Rejected, half_way, Verdict::Accepted];
             for ((outcome, rate), expected) in [0, 2, 4].into_iter().zip(rates).zip(decisions) {
                 let (pairs, decision) = pairs_to_end(between(nelo0, nelo1), outcome);
@@ -265,26 +315,40 @@ mod tests {
     fn a_forecast_is_the_mean_exit_time_of_the_walk() {
         // From the start, at a hypothesis and half way between them; the variance of a step is (t1 - t0)^2.
         let [low, high] = between(0.0, 10.0).bounds();
-        for (nelo1, at_hypothesis, at_middle) in
-            [(10.0, 3_200.0, 5_231.0), (20.0, 800.0, 1_308.0), (50.0, 128.0, 209.0)]
-        {
+        for (nelo1, at_hypothesis, at_middle) in [
+            (10.0, 3_200.0, 5_231.0),
+            (20.0, 800.0, 1_308.0),
+            (50.0, 128.0, 209.0),
+        ] {
             let variance = pair_strength(nelo1) * pair_strength(nelo1);
-            for (drift, expected) in
-                [(variance / 2.0, at_hypothesis), (-variance / 2.0, at_hypothesis), (0.0, at_middle)]
-            {
+            for (drift, expected) in [
+                (variance / 2.0, at_hypothesis),
+                (-variance / 2.0, at_hypothesis),
+                (0.0, at_middle),
+            ] {
                 let steps: f64 = exit_time(drift, variance, -low, high);
-                assert!((steps / expected - 1.0).abs() < 0.01, "{nelo1} {drift}: {steps}");
+                assert!(
+                    (steps / expected - 1.0).abs() < 0.01,
+                    "{nelo1} {drift}: {steps}"
+                );
             }
         }
         // Counts that show nearly half of nelo1: as far from the end as at the start.
-        let (test, even, strong) = (between(0.0, 10.0), [200, 50, 500, 50, 213], [30, 10, 60, 10, 40]);
+        let (test, even, strong) = (
+            between(0.0, 10.0),
+            [200, 50, 500, 50, 213],
+            [30, 10, 60, 10, 40],
+        );
         assert!((nelo(even) - 5.0).abs() < 0.5 && test.llr(even).abs() < 0.1);
         let forecast = test.forecast(even).unwrap();
         assert!((5_000..=5_300).contains(&forecast), "{forecast}");
         // Stronger than nelo1 the walk goes straight to its end.
         let straight = (test.bounds()[1] / test.llr(strong) - 1.0) * 150.0;
         let forecast = test.forecast(strong).unwrap() as f64;
-        assert!(0.9 * straight < forecast && forecast < straight + 1.0, "{forecast} {straight}");
+        assert!(
+            0.9 * straight < forecast && forecast < straight + 1.0,
+            "{forecast} {straight}"
+        );
     }
 
     proptest! {
@@ -309,7 +373,8 @@ mod tests {
     /// [`EVEN`] tilted by exp(κd) until it has exactly this strength.
     fn tilted(nelo: f64) -> Shares {
         let tilt = |kappa: f64| {
-            let raised: Shares = std::array::from_fn(|at| EVEN[at] * libm::exp(kappa * DEVIATIONS[at]));
+            let raised: Shares =
+                std::array::from_fn(|at| EVEN[at] * libm::exp(kappa * DEVIATIONS[at]));
             let sum: f64 = raised.iter().sum();
             raised.map(|share| share / sum)
         };
@@ -326,7 +391,12 @@ mod tests {
     }
 
     /// One gate against a player with the given shares, with a look every `batch` pairs and no limit.
-    fn simulate(test: Hypotheses, shares: Shares, batch: u64, rng: &mut RandomStream) -> (Verdict, u64) {
+    fn simulate(
+        test: Hypotheses,
+        shares: Shares,
+        batch: u64,
+        rng: &mut RandomStream,
+    ) -> (Verdict, u64) {
         let mut pairs = [0; 5];
         loop {
             for _ in 0..batch {
@@ -349,10 +419,20 @@ mod tests {
         assert!((strength(shares) - pair_strength(nelo)).abs() < 1e-12);
         let results: Vec<(Verdict, u64)> = (0..gates)
             .into_par_iter()
-            .map(|gate| simulate(test, shares, batch, &mut stream(nelo.to_bits(), Stream::GateOpening(0, gate))))
+            .map(|gate| {
+                simulate(
+                    test,
+                    shares,
+                    batch,
+                    &mut stream(nelo.to_bits(), Stream::GateOpening(0, gate)),
+                )
+            })
             .collect();
-        let accepted =
-            results.iter().filter(|(decision, _)| *decision == Verdict::Accepted).count() as f64 / gates as f64;
+        let accepted = results
+            .iter()
+            .filter(|(decision, _)| *decision == Verdict::Accepted)
+            .count() as f64
+            / gates as f64;
         let pairs = results.iter().map(|(_, pairs)| pairs).sum::<u64>() as f64 / gates as f64;
         (accepted, pairs)
     }
@@ -360,21 +440,41 @@ mod tests {
     /// Simulates gates at both hypotheses and halfway between, and compares them with the risks and the theory.
     fn check_simulated(test: Hypotheses, batch: u64, gates: u64) {
         // Three standard errors of a share of 5 %, and of one of 50 %.
-        let [risk, even] = [0.05_f64, 0.5].map(|share| 3.0 * (share * (1.0 - share) / gates as f64).sqrt());
-        let [at0, middle, at1] =
-            [0.0, 0.5, 1.0].map(|place| simulated(test, test.nelo0 + place * (test.nelo1 - test.nelo0), batch, gates));
+        let [risk, even] =
+            [0.05_f64, 0.5].map(|share| 3.0 * (share * (1.0 - share) / gates as f64).sqrt());
+        let [at0, middle, at1] = [0.0, 0.5, 1.0].map(|place| {
+            simulated(
+                test,
+                test.nelo0 + place * (test.nelo1 - test.nelo0),
+                batch,
+                gates,
+            )
+        });
         assert!(at0.0 <= test.alpha + risk, "accepted at nelo0: {at0:?}");
-        assert!(1.0 - test.beta - risk <= at1.0, "accepted at nelo1: {at1:?}");
-        assert!((middle.0 - 0.5).abs() <= even, "accepted half way: {middle:?}");
+        assert!(
+            1.0 - test.beta - risk <= at1.0,
+            "accepted at nelo1: {at1:?}"
+        );
+        assert!(
+            (middle.0 - 0.5).abs() <= even,
+            "accepted half way: {middle:?}"
+        );
         // A look finds the walk beyond a bound by 0.583 standard deviations of what happened since the last one (Siegmund,
         // "Sequential Analysis", 1985, corollary 8.33).
         let step = pair_strength(test.nelo1 - test.nelo0);
         let beyond = 0.583 * step * (batch as f64).sqrt();
         let [below, above] = test.bounds().map(|bound| bound.abs() + beyond);
-        for (pairs, drift) in [(at0.1, -step * step / 2.0), (middle.1, 0.0), (at1.1, step * step / 2.0)] {
+        for (pairs, drift) in [
+            (at0.1, -step * step / 2.0),
+            (middle.1, 0.0),
+            (at1.1, step * step / 2.0),
+        ] {
             let expected = exit_time(drift, step * step, below, above);
             let ratio = pairs / expected;
-            assert!((ratio - 1.0).abs() < 0.05 + 2.0 / (gates as f64).sqrt(), "{pairs} pairs, {expected} expected");
+            assert!(
+                (ratio - 1.0).abs() < 0.05 + 2.0 / (gates as f64).sqrt(),
+                "{pairs} pairs, {expected} expected"
+            );
         }
     }
 

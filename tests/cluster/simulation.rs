@@ -51,13 +51,17 @@ static STAGES: LazyLock<Workspace> = LazyLock::new(|| {
         ];
         let config = workspace.config(name, "smoke", &changes);
         let selfplay = format!("--config {config} --model builtin:square-weights");
-        let games = format!("--config {config} --candidate builtin:disc-count --baseline builtin:square-weights");
-        for (stage, options, pieces) in [("generate", &selfplay, GAMES), ("gate", &games, BATCHES)] {
+        let games = format!(
+            "--config {config} --candidate builtin:disc-count --baseline builtin:square-weights"
+        );
+        for (stage, options, pieces) in [("generate", &selfplay, GAMES), ("gate", &games, BATCHES)]
+        {
             workspace.run(&format!("{stage} {options} --output whole-{stage}-{name}"));
             let plan = format!("{stage}-{name}.json");
             let options = format!("{options} --output out --shards {}", pieces / SHARD_PIECES);
             workspace.done(&format!("{stage} --plan {plan} {options}"));
-            (0..pieces / SHARD_PIECES).for_each(|shard| drop(workspace.done(&format!("shard run {plan} {shard}"))));
+            (0..pieces / SHARD_PIECES)
+                .for_each(|shard| drop(workspace.done(&format!("shard run {plan} {shard}"))));
             let parts = workspace.path(&format!("{stage}-{name}"));
             std::fs::rename(workspace.path("out"), &parts).unwrap();
             let lies = workspace.path(&format!("{stage}-{name}-lies"));
@@ -69,13 +73,29 @@ static STAGES: LazyLock<Workspace> = LazyLock::new(|| {
 });
 
 fn parts(stage: &str, tables: &[&str], count: usize) -> Parts {
-    let sources = [(Content::True, "true"), (Content::False, "true-lies"), (Content::Foreign, "foreign")];
+    let sources = [
+        (Content::True, "true"),
+        (Content::False, "true-lies"),
+        (Content::Foreign, "foreign"),
+    ];
     let piece = |piece: usize| Piece {
-        names: tables.iter().map(|table| format!("{table}/part-{piece:05}.parquet")).collect(),
-        sources: sources.map(|(content, name)| (content, STAGES.path(&format!("{stage}-{name}")))).into(),
+        names: tables
+            .iter()
+            .map(|table| format!("{table}/part-{piece:05}.parquet"))
+            .collect(),
+        sources: sources
+            .map(|(content, name)| (content, STAGES.path(&format!("{stage}-{name}"))))
+            .into(),
     };
     let loaded = LoadedPlan::read(&STAGES.path(&format!("{stage}-true.json"))).unwrap();
-    let models = loaded.plan.request.clone().find_models(&ModelRef::Champion).unwrap().load().unwrap();
+    let models = loaded
+        .plan
+        .request
+        .clone()
+        .find_models(&ModelRef::Champion)
+        .unwrap()
+        .load()
+        .unwrap();
     Parts {
         loaded,
         models,
@@ -105,7 +125,10 @@ fn simulate(seed: u64, first: u64, count: u64, is_told: bool) {
             let end = ids.end;
             let run = |id: u64| {
                 let schedule = Schedule::draw(seed, id, GAMES);
-                (id, catch_unwind(AssertUnwindSafe(|| trial::run(cluster, &schedule, is_told))))
+                (
+                    id,
+                    catch_unwind(AssertUnwindSafe(|| trial::run(cluster, &schedule, is_told))),
+                )
             };
             let done: Vec<_> = ids.into_par_iter().map(run).collect();
             for (id, outcome) in done {
@@ -129,17 +152,25 @@ fn simulate(seed: u64, first: u64, count: u64, is_told: bool) {
         let command = "cargo test --release --locked --test cluster simulation::many -- --ignored --nocapture";
         format!("{text}\n    RENMA_SEED={seed} RENMA_FIRST={id} RENMA_SCHEDULES=1 {command}")
     });
-    assert!(failures.is_empty(), "{} failed:\n{}", failures.len(), shown.collect::<Vec<_>>().join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{} failed:\n{}",
+        failures.len(),
+        shown.collect::<Vec<_>>().join("\n")
+    );
 }
 
 fn text_of(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().cloned();
-    text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()
+    text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
+        .unwrap_or_default()
 }
 
 /// A number that the environment sets.
 fn number(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name).map_or(otherwise, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}")))
+    std::env::var(name).map_or(otherwise, |text| {
+        text.parse().unwrap_or_else(|_| panic!("{name}={text}"))
+    })
 }
 
 #[test]
@@ -151,29 +182,49 @@ fn a_hundred_simulated_clusters_end_well_or_say_why() {
 #[ignore = "a minute: 2,000 simulations, or as many as RENMA_SCHEDULES says"]
 fn many_simulated_clusters_end_well_or_say_why() {
     let count = number("RENMA_SCHEDULES", 2_000);
-    simulate(number("RENMA_SEED", 2), number("RENMA_FIRST", 0), count, count == 1);
+    simulate(
+        number("RENMA_SEED", 2),
+        number("RENMA_FIRST", 0),
+        count,
+        count == 1,
+    );
 }
 
 /// A schedule whose driver dies at a given call only.
 fn dying_at(schedule: &Schedule, call: usize) -> Schedule {
-    Schedule { deaths: vec![call], raised: None, ..schedule.clone() }
+    Schedule {
+        deaths: vec![call],
+        raised: None,
+        ..schedule.clone()
+    }
 }
 
 /// Lets the driver of some lively schedules die at each call in turn.
 fn die_at_every_call(step: usize) {
     with_cluster(|cluster| {
-        let lively =
-            |schedule: &Schedule| schedule.milliseconds == 40 && 4 <= schedule.shards && schedule.unseen < 1000;
-        let schedules = (0..).map(|id| Schedule::draw(3, id, GAMES)).filter(lively).take(6);
+        let lively = |schedule: &Schedule| {
+            schedule.milliseconds == 40 && 4 <= schedule.shards && schedule.unseen < 1000
+        };
+        let schedules = (0..)
+            .map(|id| Schedule::draw(3, id, GAMES))
+            .filter(lively)
+            .take(6);
         for schedule in schedules {
             let calls = trial::run(cluster, &dying_at(&schedule, usize::MAX), false).calls;
             let deaths = (0..calls.min(400)).step_by(step);
             let died = AtomicU64::new(0);
-            deaths.clone().collect::<Vec<_>>().into_par_iter().for_each(|call| {
-                let tally = trial::run(cluster, &dying_at(&schedule, call), false);
-                died.fetch_add(u64::from(1 < tally.drives), Ordering::Relaxed);
-            });
-            assert!(deaths.len() as u64 <= 2 * died.load(Ordering::Relaxed), "{schedule:?}: few drivers died");
+            deaths
+                .clone()
+                .collect::<Vec<_>>()
+                .into_par_iter()
+                .for_each(|call| {
+                    let tally = trial::run(cluster, &dying_at(&schedule, call), false);
+                    died.fetch_add(u64::from(1 < tally.drives), Ordering::Relaxed);
+                });
+            assert!(
+                deaths.len() as u64 <= 2 * died.load(Ordering::Relaxed),
+                "{schedule:?}: few drivers died"
+            );
         }
     });
 }
@@ -208,12 +259,25 @@ fn lie(seed: u64, count: u64) {
     let scratch = tempfile::tempdir_in(STAGES.root()).unwrap();
     let told = |id: u64| {
         let scene = &scenes[usize::from(id % 4 == 3)];
-        let number = if scene.is_match { id / 4 } else { id / 4 * 3 + id % 4 };
-        let outcome = catch_unwind(AssertUnwindSafe(|| scene.try_lie(seed, number, scratch.path())));
-        outcome.err().map(|panic| format!("lie {id} of seed {seed}: {}", text_of(&*panic)))
+        let number = if scene.is_match {
+            id / 4
+        } else {
+            id / 4 * 3 + id % 4
+        };
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            scene.try_lie(seed, number, scratch.path());
+        }));
+        outcome
+            .err()
+            .map(|panic| format!("lie {id} of seed {seed}: {}", text_of(&*panic)))
     };
     let wrong: Vec<String> = (0..count).into_par_iter().filter_map(told).collect();
-    assert!(wrong.is_empty(), "{} of {count} lies:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {count} lies:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 #[test]
@@ -234,8 +298,19 @@ fn false_parts_of_each_kind_and_column_are_named_and_not_published() {
 fn a_thousand_million_games_on_ten_thousand_workers() {
     for (shards, workers) in [(5_500, 1_000), (55_000, 10_000)] {
         for look in [36, 1_800] {
-            let scale = Scale { parts: 100_000, shards, workers, seconds: 180, look };
-            let Cost { seconds, looks, events, driver } = measure(&scale);
+            let scale = Scale {
+                parts: 100_000,
+                shards,
+                workers,
+                seconds: 180,
+                look,
+            };
+            let Cost {
+                seconds,
+                looks,
+                events,
+                driver,
+            } = measure(&scale);
             println!(
                 "{shards} shards, {workers} workers, {look} µs to look at a part: {seconds:.0} s, {looks} looks; \
                  {events} reports, {:.0} µs of the driver for each",
@@ -247,9 +322,18 @@ fn a_thousand_million_games_on_ten_thousand_workers() {
 
 #[test]
 fn the_driver_reports_each_of_a_thousand_shards() {
-    let cost = measure(&Scale { parts: 1_000, shards: 1_000, workers: 100, seconds: 180, look: 40 });
+    let cost = measure(&Scale {
+        parts: 1_000,
+        shards: 1_000,
+        workers: 100,
+        seconds: 180,
+        look: 40,
+    });
     assert_eq!(cost.events, 1_000);
-    assert!(1_000.0 < cost.seconds && cost.seconds < 4_000.0 && cost.looks < 400, "{cost:?}");
+    assert!(
+        1_000.0 < cost.seconds && cost.seconds < 4_000.0 && cost.looks < 400,
+        "{cost:?}"
+    );
 }
 
 #[test]
@@ -257,13 +341,34 @@ fn the_parts_of_the_simulation_are_those_of_one_machine() {
     for (stage, tables) in [("generate", 2), ("gate", 1)] {
         let whole = files(&STAGES.path(&format!("whole-{stage}-true")));
         let parts = files(&STAGES.path(&format!("{stage}-true")));
-        let published = |name: &&String| Path::new(name).extension().is_some_and(|end| end == "parquet");
-        let names: Vec<&str> = whole.keys().filter(|name| published(name)).map(String::as_str).collect();
-        assert!(2 * tables <= names.len() && names.len() <= parts.len(), "{names:?}");
-        assert!(names.iter().all(|name| whole[*name] == parts[*name]), "{stage}");
-        let [lies, foreign] = ["true-lies", "foreign"].map(|name| files(&STAGES.path(&format!("{stage}-{name}"))));
-        for name in names.iter().filter(|name| stage == "gate" || name.starts_with("positions")) {
-            assert!(whole[*name] != lies[*name] && whole[*name] != foreign[*name], "{name}");
+        let published = |name: &&String| {
+            Path::new(name)
+                .extension()
+                .is_some_and(|end| end == "parquet")
+        };
+        let names: Vec<&str> = whole
+            .keys()
+            .filter(|name| published(name))
+            .map(String::as_str)
+            .collect();
+        assert!(
+            2 * tables <= names.len() && names.len() <= parts.len(),
+            "{names:?}"
+        );
+        assert!(
+            names.iter().all(|name| whole[*name] == parts[*name]),
+            "{stage}"
+        );
+        let [lies, foreign] =
+            ["true-lies", "foreign"].map(|name| files(&STAGES.path(&format!("{stage}-{name}"))));
+        for name in names
+            .iter()
+            .filter(|name| stage == "gate" || name.starts_with("positions"))
+        {
+            assert!(
+                whole[*name] != lies[*name] && whole[*name] != foreign[*name],
+                "{name}"
+            );
         }
     }
 }

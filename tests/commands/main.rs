@@ -1,5 +1,8 @@
 //! Commands: their help, arguments, output and ends.
-#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a test looks at files as it likes"
+)]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod arguments;

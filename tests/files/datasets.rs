@@ -4,7 +4,8 @@ use crate::support::workspace::{Outcome, Workspace, all_paths, copy_folder};
 use renma::artifact::dataset::manifest::{content_of, part_name};
 use renma::artifact::dataset::verify::strangers;
 use renma::artifact::{
-    ContentHash, Dataset, DatasetFormat, DatasetKind, FileEntry, Manifest, NEVER, PARTS_MAX, Part, PositionRow, RULES,
+    ContentHash, Dataset, DatasetFormat, DatasetKind, FileEntry, Manifest, NEVER, PARTS_MAX, Part,
+    PositionRow, RULES,
 };
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeMap;
@@ -31,8 +32,15 @@ fn manifest(parts: usize, tables: &[&str], seed: u64) -> Manifest {
         hash: ContentHash::of(b"bytes"),
         content: ContentHash::of(&seed.to_le_bytes()),
     };
-    let files: BTreeMap<_, _> = tables.iter().map(|&table| (table.to_owned(), entry.clone())).collect();
-    let part = |index: u64| Part { first: index * games, count: games, files: files.clone() };
+    let files: BTreeMap<_, _> = tables
+        .iter()
+        .map(|&table| (table.to_owned(), entry.clone()))
+        .collect();
+    let part = |index: u64| Part {
+        first: index * games,
+        count: games,
+        files: files.clone(),
+    };
     let parts: Vec<Part> = (0..parts as u64).map(part).collect();
     Manifest {
         format: DatasetFormat::CURRENT,
@@ -58,16 +66,30 @@ fn a_manifest_of_as_many_parts_as_there_may_be_is_read_back_and_a_larger_one_is_
     let written = fs::metadata(workspace.path("full/manifest.json")).unwrap();
     assert!(Manifest::read_any(&workspace.path("full")).unwrap() == full);
     let beyond = manifest(PARTS_MAX as usize + 1, &["positions"], 1);
-    let error = beyond.write(&workspace.path("full")).unwrap_err().to_string();
-    assert!(error.contains("100001 parts") && error.contains("100000 at most"), "{error}");
-    assert_eq!(fs::metadata(workspace.path("full/manifest.json")).unwrap().ino(), written.ino(), "it was replaced");
+    let error = beyond
+        .write(&workspace.path("full"))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("100001 parts") && error.contains("100000 at most"),
+        "{error}"
+    );
+    assert_eq!(
+        fs::metadata(workspace.path("full/manifest.json"))
+            .unwrap()
+            .ino(),
+        written.ino(),
+        "it was replaced"
+    );
 }
 
 #[test]
 fn files_of_twenty_thousand_parts_are_compared_with_the_manifest_in_one_pass() {
     let workspace = Workspace::new();
     let count = 20_000;
-    manifest(count, &["positions"], 1).write(&workspace.path("data")).unwrap();
+    manifest(count, &["positions"], 1)
+        .write(&workspace.path("data"))
+        .unwrap();
     let folder = workspace.path("data/positions");
     fs::create_dir(&folder).unwrap();
     for index in 0..=count {
@@ -79,7 +101,10 @@ fn files_of_twenty_thousand_parts_are_compared_with_the_manifest_in_one_pass() {
         time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
     };
     let began = processor_time();
-    assert_eq!(strangers(&dataset).unwrap(), [folder.join(part_name(count))]);
+    assert_eq!(
+        strangers(&dataset).unwrap(),
+        [folder.join(part_name(count))]
+    );
     // One pass takes 0.1 s; comparing each file with each part took half a minute.
     let seconds = processor_time() - began;
     assert!(seconds < 5.0, "{seconds}");
@@ -88,12 +113,19 @@ fn files_of_twenty_thousand_parts_are_compared_with_the_manifest_in_one_pass() {
 /// Runs the program with arguments of which the last `@` stands for a name that is not UTF-8.
 fn run(workspace: &Workspace, arguments: &str) -> Outcome {
     let bytes = |word: &str| {
-        let bytes: Vec<u8> = word.bytes().map(|byte| if byte == b'@' { 0xff } else { byte }).collect();
+        let bytes: Vec<u8> = word
+            .bytes()
+            .map(|byte| if byte == b'@' { 0xff } else { byte })
+            .collect();
         OsStr::from_bytes(&bytes).to_owned()
     };
     let words: Vec<OsString> = arguments.split_whitespace().map(bytes).collect();
     let outcome: Outcome = workspace.command(&[]).args(words).output().unwrap().into();
-    assert!(!outcome.stderr.contains("panicked"), "renma {arguments}\n{}", outcome.stderr);
+    assert!(
+        !outcome.stderr.contains("panicked"),
+        "renma {arguments}\n{}",
+        outcome.stderr
+    );
     outcome
 }
 
@@ -103,24 +135,60 @@ fn names_that_are_not_text_are_printed_as_well_as_can_be() {
     let config = workspace.config("quick", "smoke", &QUICK);
     workspace.write("lines.txt", "f5d6c3\n");
     for (arguments, name) in [
-        (format!("generate --config {config} --output d@/selfplay/generation=0001 --json"), "content"),
-        ("dataset import lines.txt --format transcripts --output i@ --json".to_owned(), "i\u{fffd}"),
-        ("dataset import lines.txt --format transcripts --output i@ --json".to_owned(), "\"skipped\":true"),
-        ("dataset export i@ --format obf --output e@.obf --json".to_owned(), "e\u{fffd}.obf"),
-        (format!("generate --plan p@.json --config {config} --shards 2 --output out --json"), "p\u{fffd}.json"),
-        ("shard run p@.json 0 --json".to_owned(), "games_played"),
-        (format!("train --config {config} --dataset d@/selfplay/generation=0001 --models r@ --json"), "v0001"),
-        ("model show v0001 --models r@ --datasets d@ --json".to_owned(), "d\u{fffd}/selfplay"),
-        ("model verify --models r@ --datasets d@ --json".to_owned(), "d\u{fffd}/selfplay"),
         (
-            "model export --model v0001 --models r@ --format es-cube-eval --output w@.dat --json".to_owned(),
+            format!("generate --config {config} --output d@/selfplay/generation=0001 --json"),
+            "content",
+        ),
+        (
+            "dataset import lines.txt --format transcripts --output i@ --json".to_owned(),
+            "i\u{fffd}",
+        ),
+        (
+            "dataset import lines.txt --format transcripts --output i@ --json".to_owned(),
+            "\"skipped\":true",
+        ),
+        (
+            "dataset export i@ --format obf --output e@.obf --json".to_owned(),
+            "e\u{fffd}.obf",
+        ),
+        (
+            format!("generate --plan p@.json --config {config} --shards 2 --output out --json"),
+            "p\u{fffd}.json",
+        ),
+        ("shard run p@.json 0 --json".to_owned(), "games_played"),
+        (
+            format!(
+                "train --config {config} --dataset d@/selfplay/generation=0001 --models r@ --json"
+            ),
+            "v0001",
+        ),
+        (
+            "model show v0001 --models r@ --datasets d@ --json".to_owned(),
+            "d\u{fffd}/selfplay",
+        ),
+        (
+            "model verify --models r@ --datasets d@ --json".to_owned(),
+            "d\u{fffd}/selfplay",
+        ),
+        (
+            "model export --model v0001 --models r@ --format es-cube-eval --output w@.dat --json"
+                .to_owned(),
             "w\u{fffd}.dat",
         ),
     ] {
         let outcome = run(&workspace, &arguments);
-        assert_eq!(outcome.code, Some(0), "renma {arguments}\n{}", outcome.stderr);
+        assert_eq!(
+            outcome.code,
+            Some(0),
+            "renma {arguments}\n{}",
+            outcome.stderr
+        );
         serde_json::from_str::<serde_json::Value>(&outcome.stdout).unwrap();
-        assert!(outcome.stdout.contains(name), "renma {arguments}\n{}", outcome.stdout);
+        assert!(
+            outcome.stdout.contains(name),
+            "renma {arguments}\n{}",
+            outcome.stdout
+        );
     }
     let imported = workspace.root().join(OsStr::from_bytes(b"i\xff"));
     assert_eq!(Dataset::open(&imported).unwrap().manifest().done, 1);
@@ -131,28 +199,60 @@ fn a_plan_names_no_folder_that_json_cannot() {
     let workspace = Workspace::new();
     let config = workspace.config("quick", "smoke", &QUICK);
     workspace.done(&format!("generate --config {config} --output data"));
-    run(&workspace, &format!("train --config {config} --dataset data --models r@"));
+    run(
+        &workspace,
+        &format!("train --config {config} --dataset data --models r@"),
+    );
     let before = all_paths_lossy(workspace.root());
     for arguments in [
         format!("generate --plan plan.json --config {config} --shards 2 --output o@"),
-        format!("generate --plan plan.json --config {config} --shards 2 --output out --models r@ --model v0001 --json"),
+        format!(
+            "generate --plan plan.json --config {config} --shards 2 --output out --models r@ --model v0001 --json"
+        ),
     ] {
         let outcome = run(&workspace, &arguments);
-        assert_eq!(outcome.code, Some(2), "renma {arguments}\n{}", outcome.stderr);
-        assert!(outcome.stderr.starts_with("error: ") && outcome.stderr.contains("not UTF-8"), "{}", outcome.stderr);
-        assert_eq!(all_paths_lossy(workspace.root()), before, "renma {arguments}");
+        assert_eq!(
+            outcome.code,
+            Some(2),
+            "renma {arguments}\n{}",
+            outcome.stderr
+        );
+        assert!(
+            outcome.stderr.starts_with("error: ") && outcome.stderr.contains("not UTF-8"),
+            "{}",
+            outcome.stderr
+        );
+        assert_eq!(
+            all_paths_lossy(workspace.root()),
+            before,
+            "renma {arguments}"
+        );
     }
 }
 
 fn all_paths_lossy(folder: &Path) -> Vec<String> {
-    all_paths(folder).iter().map(|path| path.to_string_lossy().into_owned()).collect()
+    all_paths(folder)
+        .iter()
+        .map(|path| path.to_string_lossy().into_owned())
+        .collect()
 }
 
 /// A dataset `data` of 30 games, others with the same games, and `other` without any of them.
 fn repeated_datasets(workspace: &Workspace) -> String {
     let changes = |games, label_depth, label_from_ply| {
-        let more = [("generate.games", games), ("generate.label_depth", label_depth)];
-        [&QUICK, &more[..], &[("generate.part_games", "10"), ("generate.label_from_ply", label_from_ply)]].concat()
+        let more = [
+            ("generate.games", games),
+            ("generate.label_depth", label_depth),
+        ];
+        [
+            &QUICK,
+            &more[..],
+            &[
+                ("generate.part_games", "10"),
+                ("generate.label_from_ply", label_from_ply),
+            ],
+        ]
+        .concat()
     };
     let config = workspace.config("quick", "smoke", &changes("30", "1", "0"));
     workspace.config("more", "smoke", &changes("45", "1", "0"));
@@ -166,14 +266,24 @@ fn repeated_datasets(workspace: &Workspace) -> String {
         ("quick", "other", 2),
     ] {
         let options = format!("--generation {generation} --output {output}");
-        workspace.done(&format!("generate --config configs/{name}.toml --model builtin:disc-count {options}"));
+        workspace.done(&format!(
+            "generate --config configs/{name}.toml --model builtin:disc-count {options}"
+        ));
     }
     copy_folder(&workspace.path("data"), &workspace.path("copy"));
     workspace.write_positions("data.parquet", &positions(workspace, "data"));
     workspace.done("dataset import data.parquet --format parquet --output again");
     let of_data = positions(workspace, "data").into_iter();
-    let of_data = of_data.map(|row| PositionRow { game_id: row.game_id + 30, ..row }).collect();
-    workspace.write_positions("more-games.parquet", &[positions(workspace, "other"), of_data].concat());
+    let of_data = of_data
+        .map(|row| PositionRow {
+            game_id: row.game_id + 30,
+            ..row
+        })
+        .collect();
+    workspace.write_positions(
+        "more-games.parquet",
+        &[positions(workspace, "other"), of_data].concat(),
+    );
     workspace.done("dataset import more-games.parquet --format parquet --output more-games");
     workspace.write_positions("mirrored.parquet", &mirrored(workspace, "data"));
     workspace.done("dataset import mirrored.parquet --format parquet --output mirrored");
@@ -182,23 +292,27 @@ fn repeated_datasets(workspace: &Workspace) -> String {
 
 fn positions(workspace: &Workspace, dataset: &str) -> Vec<PositionRow> {
     let dataset = Dataset::open(&workspace.path(dataset)).unwrap();
-    (0..dataset.part_count()).flat_map(|part| dataset.rows(part, &NEVER).unwrap()).collect()
+    (0..dataset.part_count())
+        .flat_map(|part| dataset.rows(part, &NEVER).unwrap())
+        .collect()
 }
 
 /// The positions of a dataset with score and result, turned upside down and with the colors swapped.
 fn mirrored(workspace: &Workspace, dataset: &str) -> Vec<PositionRow> {
-    let mirrored = positions(workspace, dataset).into_iter().map(|row| PositionRow {
-        black: row.white.swap_bytes(),
-        white: row.black.swap_bytes(),
-        black_to_move: !row.black_to_move,
-        static_score: None,
-        depth: None,
-        exact: None,
-        best_move: None,
-        played_move: None,
-        random_move: None,
-        ..row
-    });
+    let mirrored = positions(workspace, dataset)
+        .into_iter()
+        .map(|row| PositionRow {
+            black: row.white.swap_bytes(),
+            white: row.black.swap_bytes(),
+            black_to_move: !row.black_to_move,
+            static_score: None,
+            depth: None,
+            exact: None,
+            best_move: None,
+            played_move: None,
+            random_move: None,
+            ..row
+        });
     mirrored.collect()
 }
 
@@ -224,10 +338,21 @@ fn a_game_counts_once_whatever_dataset_it_comes_in() {
         let outcome = workspace.run(&format!("{train} {pair}"));
         assert_eq!(outcome.code, Some(65), "{pair}: {}", outcome.stderr);
         let (reason, remedy) = outcome.stderr.split_once('\n').unwrap();
-        assert!(pair.split(' ').all(|name| reason.contains(name)), "{pair}: {reason}");
-        assert!(reason.contains(": a game counts once") && remedy.starts_with("train on "), "{pair}: {reason}");
+        assert!(
+            pair.split(' ').all(|name| reason.contains(name)),
+            "{pair}: {reason}"
+        );
+        assert!(
+            reason.contains(": a game counts once") && remedy.starts_with("train on "),
+            "{pair}: {reason}"
+        );
     }
-    assert!(workspace.run("model list --models registry --json").stdout.contains("[]"));
+    assert!(
+        workspace
+            .run("model list --models registry --json")
+            .stdout
+            .contains("[]")
+    );
     for pair in ["data other", "mirrored other", "continued other"] {
         workspace.done(&format!("{train} {pair}"));
     }
@@ -240,20 +365,31 @@ fn a_game_is_held_out_in_every_dataset_or_in_none() {
     let keys = [("train.validation", "0.4"), ("train.target", "\"score\"")];
     let config = workspace.config("held", "smoke", &keys);
     let held_out = |dataset: &str, seed: u32| {
-        let train =
-            format!("train --config {config} --set run.seed={seed} --models {dataset}-{seed} --dataset {dataset}");
-        let report: serde_json::Value = serde_json::from_str(&workspace.done(&format!("{train} --json"))).unwrap();
+        let train = format!(
+            "train --config {config} --set run.seed={seed} --models {dataset}-{seed} --dataset {dataset}"
+        );
+        let report: serde_json::Value =
+            serde_json::from_str(&workspace.done(&format!("{train} --json"))).unwrap();
         report["metrics"]["validation_rows"].as_u64().unwrap()
     };
     let found = held_out("data", 1);
-    let of_all = Dataset::open(&workspace.path("data")).unwrap().manifest().rows("positions");
-    assert!((of_all / 10..of_all * 7 / 10).contains(&found), "{found} of {of_all}");
+    let of_all = Dataset::open(&workspace.path("data"))
+        .unwrap()
+        .manifest()
+        .rows("positions");
+    assert!(
+        (of_all / 10..of_all * 7 / 10).contains(&found),
+        "{found} of {of_all}"
+    );
     for same in ["again", "relabeled", "mirrored"] {
         assert_eq!(held_out(same, 1), found, "{same}");
     }
     // The rows from ply 9 on are of the same games.
     let games_held_out = |rows: u64, of_game: f64| (rows as f64 / of_game).round();
-    assert_eq!(games_held_out(held_out("late", 1), 51.0), games_held_out(found, 60.0));
+    assert_eq!(
+        games_held_out(held_out("late", 1), 51.0),
+        games_held_out(found, 60.0)
+    );
     assert_eq!(held_out("more-games", 1), held_out("other", 1) + found);
     let seeds: Vec<u64> = (2..6).map(|seed| held_out("data", seed)).collect();
     assert!(seeds.iter().any(|rows| *rows != found), "{seeds:?}");

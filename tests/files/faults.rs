@@ -21,9 +21,18 @@ use std::time::Instant;
 /// Every command that writes, on the folder that [`made`] makes; `COPY` is the program.
 const WRITERS: [(&str, &str); 22] = [
     ("init", "init new"),
-    ("generate", "generate --config configs/tiny.toml --model builtin:square-weights --output data/new"),
-    ("train", "train --config configs/tiny.toml --dataset datasets/tiny/selfplay/generation=0001 --models models/new"),
-    ("fit-mpc", "fit-mpc --config configs/tiny.toml --model models/tiny/v0001 --models models/new --output data/mpc"),
+    (
+        "generate",
+        "generate --config configs/tiny.toml --model builtin:square-weights --output data/new",
+    ),
+    (
+        "train",
+        "train --config configs/tiny.toml --dataset datasets/tiny/selfplay/generation=0001 --models models/new",
+    ),
+    (
+        "fit-mpc",
+        "fit-mpc --config configs/tiny.toml --model models/tiny/v0001 --models models/new --output data/mpc",
+    ),
     (
         "gate",
         "gate --config configs/tiny.toml --candidate models/tiny/v0002 --baseline builtin:square-weights --output data/gate",
@@ -32,22 +41,51 @@ const WRITERS: [(&str, &str); 22] = [
     ("rollback", "promote --rollback --models models/promoted"),
     ("run", "run --config configs/other.toml"),
     ("run-2", "run --config configs/tiny.toml --generations 2"),
-    ("run-closing", "run --config configs/tiny.toml --generations 3 --set run.keep_generations=1"),
-    ("run-from-next", "run --config configs/tiny.toml --generations 2 --from-next --set train.epochs=2"),
-    ("run-restart", "run --config configs/tiny.toml --restart 1 --set train.epochs=2"),
+    (
+        "run-closing",
+        "run --config configs/tiny.toml --generations 3 --set run.keep_generations=1",
+    ),
+    (
+        "run-from-next",
+        "run --config configs/tiny.toml --generations 2 --from-next --set train.epochs=2",
+    ),
+    (
+        "run-restart",
+        "run --config configs/tiny.toml --restart 1 --set train.epochs=2",
+    ),
     ("report", "report --config configs/tiny.toml"),
-    ("gc", "gc --config configs/tiny.toml --set run.keep_generations=1"),
-    ("export-obf", "dataset export datasets/tiny/selfplay/generation=0001 --format obf --force --output out.obf"),
-    ("import", "dataset import games.wtb --format wthor --output data/imported"),
-    ("model-export", "model export --model models/tiny/v0002 --format renma --force --output out.renma"),
-    ("model-import", "model import tiny.renma --models models/new"),
-    ("shard-plan", "generate --plan new.json --force --config configs/tiny.toml --shards 2 --output data/planned"),
+    (
+        "gc",
+        "gc --config configs/tiny.toml --set run.keep_generations=1",
+    ),
+    (
+        "export-obf",
+        "dataset export datasets/tiny/selfplay/generation=0001 --format obf --force --output out.obf",
+    ),
+    (
+        "import",
+        "dataset import games.wtb --format wthor --output data/imported",
+    ),
+    (
+        "model-export",
+        "model export --model models/tiny/v0002 --format renma --force --output out.renma",
+    ),
+    (
+        "model-import",
+        "model import tiny.renma --models models/new",
+    ),
+    (
+        "shard-plan",
+        "generate --plan new.json --force --config configs/tiny.toml --shards 2 --output data/planned",
+    ),
     ("shard-run", "shard run plan.json 0"),
     ("shard-drive", "shard drive plan.json --on COPY --workers 2"),
     ("shard-finish", "shard finish sharded.json"),
 ];
 
-const KINDS: [&str; 7] = ["eio", "enospc", "eintr", "short", "kill", "power", UNSYNCABLE];
+const KINDS: [&str; 7] = [
+    "eio", "enospc", "eintr", "short", "kill", "power", UNSYNCABLE,
+];
 
 /// Of a call and all that follow it.
 const UNSYNCABLE: &str = "unsyncable";
@@ -59,13 +97,24 @@ const RECORDS: [&str; 5] = [".lock", ".log", ".jsonl", "run.json", "report.html"
 static MADE: LazyLock<Workspace> = LazyLock::new(|| {
     let made = Workspace::new();
     made.config("tiny", "smoke", &ONE_PLY);
-    made.config("other", "smoke", &[&ONE_PLY[..], &[("generate.games", "6"), ("run.generations", "1")]].concat());
+    made.config(
+        "other",
+        "smoke",
+        &[
+            &ONE_PLY[..],
+            &[("generate.games", "6"), ("run.generations", "1")],
+        ]
+        .concat(),
+    );
     made.write("games.wtb", include_bytes!("../data/games.wtb"));
     made.done("run --config configs/tiny.toml --generations 1");
     made.done("model export --model models/tiny/v0002 --format renma --output tiny.renma");
     made.done("model import tiny.renma --models models/promoted");
     made.done("promote models/promoted/v0002");
-    for (plan, output) in [("plan.json", "data/driven"), ("sharded.json", "data/sharded")] {
+    for (plan, output) in [
+        ("plan.json", "data/driven"),
+        ("sharded.json", "data/sharded"),
+    ] {
         made.done(&format!(
             "generate --plan {plan} --config configs/tiny.toml --model builtin:square-weights --shards 2 --output {output}"
         ));
@@ -79,7 +128,18 @@ static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files/faults/preload.rs");
     let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join("faults.so");
     let mut rustc = Command::new("rustc");
-    rustc.args(["--edition", "2024", "--crate-type", "cdylib", "-O", "-C", "panic=abort", "-o"]).arg(&library);
+    rustc
+        .args([
+            "--edition",
+            "2024",
+            "--crate-type",
+            "cdylib",
+            "-O",
+            "-C",
+            "panic=abort",
+            "-o",
+        ])
+        .arg(&library);
     assert!(rustc.arg(source).status().unwrap().success());
     library
 });
@@ -92,7 +152,12 @@ struct Trial {
 impl Trial {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let copied = Command::new("cp").arg("-a").arg(MADE.root()).arg(folder.path().join("work")).status().unwrap();
+        let copied = Command::new("cp")
+            .arg("-a")
+            .arg(MADE.root())
+            .arg(folder.path().join("work"))
+            .status()
+            .unwrap();
         assert!(copied.success());
         fs::create_dir(folder.path().join("state")).unwrap();
         Self { folder }
@@ -108,10 +173,21 @@ impl Trial {
 
     fn command(&self, arguments: &str) -> Command {
         let mut command = Command::new("timeout");
-        command.args(["--foreground", "60", env!("CARGO_BIN_EXE_renma"), "--progress", "none", "--threads", "1"]);
+        command.args([
+            "--foreground",
+            "60",
+            env!("CARGO_BIN_EXE_renma"),
+            "--progress",
+            "none",
+            "--threads",
+            "1",
+        ]);
         for word in arguments.split_whitespace() {
             match word {
-                "COPY" => command.arg(format!("{} shard run {{plan}} {{shard}}", env!("CARGO_BIN_EXE_renma"))),
+                "COPY" => command.arg(format!(
+                    "{} shard run {{plan}} {{shard}}",
+                    env!("CARGO_BIN_EXE_renma")
+                )),
                 word => command.arg(word),
             };
         }
@@ -128,8 +204,13 @@ impl Trial {
         fs::write(self.state("counter"), [0; 8]).unwrap();
         let mut command = self.command(arguments);
         command.env("LD_PRELOAD", &*LIBRARY).process_group(0);
-        command.env("RENMA_FAULT_ROOT", self.root().canonicalize().unwrap()).env("RENMA_FAULT_STATE", self.state(""));
-        command.env("RENMA_FAULT_KIND", kind).env("RENMA_FAULT_AT", call.to_string()).env("RENMA_FAULT_SEED", "1");
+        command
+            .env("RENMA_FAULT_ROOT", self.root().canonicalize().unwrap())
+            .env("RENMA_FAULT_STATE", self.state(""));
+        command
+            .env("RENMA_FAULT_KIND", kind)
+            .env("RENMA_FAULT_AT", call.to_string())
+            .env("RENMA_FAULT_SEED", "1");
         let outcome = command.output().unwrap().into();
         let counter = fs::read(self.state("counter")).unwrap();
         (outcome, u64::from_le_bytes(counter.try_into().unwrap()))
@@ -138,11 +219,19 @@ impl Trial {
     /// Every file, hidden ones too, except records.
     fn files(&self) -> BTreeMap<String, Vec<u8>> {
         let root = self.root();
-        let paths = all_paths(&root)
-            .into_iter()
-            .map(|path| (path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned(), path));
+        let paths = all_paths(&root).into_iter().map(|path| {
+            (
+                path.strip_prefix(&root)
+                    .unwrap()
+                    .to_str()
+                    .unwrap()
+                    .to_owned(),
+                path,
+            )
+        });
         let data = paths.filter(|(name, _)| !RECORDS.iter().any(|record| name.ends_with(record)));
-        data.map(|(name, path)| (name, fs::read(path).unwrap())).collect()
+        data.map(|(name, path)| (name, fs::read(path).unwrap()))
+            .collect()
     }
 }
 
@@ -159,7 +248,11 @@ fn expected(arguments: &str) -> Expected {
     let trial = Trial::new();
     let before = trial.files();
     let (outcome, calls) = trial.spoilt(arguments, "power", 0);
-    assert!(matches!(outcome.code, Some(0 | 10 | 11)), "{arguments}: {}", outcome.stderr);
+    assert!(
+        matches!(outcome.code, Some(0 | 10 | 11)),
+        "{arguments}: {}",
+        outcome.stderr
+    );
     assert!(0 < calls, "{arguments} writes nothing");
     let unsynced = fs::read_to_string(trial.state("unsynced")).unwrap();
     let is_data = |path: &&str| !RECORDS.iter().any(|record| path.ends_with(record));
@@ -168,11 +261,19 @@ fn expected(arguments: &str) -> Expected {
         Vec::<&str>::new(),
         "{arguments} ends before it has synced them"
     );
-    Expected { code: outcome.code, calls, before, files: trial.files() }
+    Expected {
+        code: outcome.code,
+        calls,
+        before,
+        files: trial.files(),
+    }
 }
 
 /// The first difference between two folders.
-fn difference(found: &BTreeMap<String, Vec<u8>>, expected: &BTreeMap<String, Vec<u8>>) -> Option<String> {
+fn difference(
+    found: &BTreeMap<String, Vec<u8>>,
+    expected: &BTreeMap<String, Vec<u8>>,
+) -> Option<String> {
     let names = found.keys().chain(expected.keys());
     let differing = names.filter(|name| found.get(*name) != expected.get(*name));
     differing
@@ -185,7 +286,12 @@ fn difference(found: &BTreeMap<String, Vec<u8>>, expected: &BTreeMap<String, Vec
 }
 
 /// What is wrong after a command with a spoilt call.
-fn fault((name, arguments): (&str, &str), expected: &Expected, kind: &str, call: u64) -> Option<String> {
+fn fault(
+    (name, arguments): (&str, &str),
+    expected: &Expected,
+    kind: &str,
+    call: u64,
+) -> Option<String> {
     let trial = Trial::new();
     let (outcome, _) = trial.spoilt(arguments, kind, call);
     let Outcome { code, stderr, .. } = &outcome;
@@ -196,7 +302,10 @@ fn fault((name, arguments): (&str, &str), expected: &Expected, kind: &str, call:
     }
     let is_killed = kind == "kill" || kind == "power";
     let is_harmless = matches!(kind, "eintr" | "short" | UNSYNCABLE);
-    let errors = stderr.lines().filter(|line| line.starts_with("error:")).count();
+    let errors = stderr
+        .lines()
+        .filter(|line| line.starts_with("error:"))
+        .count();
     match *code {
         None if is_killed => {}
         _ if *code == expected.code && errors == 0 => {}
@@ -214,9 +323,15 @@ fn fault((name, arguments): (&str, &str), expected: &Expected, kind: &str, call:
         // Each call takes back one promotion more: it has happened, or it has not.
         let files = trial.files();
         let states = [&expected.before, &expected.files];
-        let differences: Vec<String> =
-            states.iter().filter_map(|state| difference(&files_of(&files), &files_of(state))).collect();
-        return if differences.len() < 2 { None } else { wrong(format!("half done: {differences:?}")) };
+        let differences: Vec<String> = states
+            .iter()
+            .filter_map(|state| difference(&files_of(&files), &files_of(state)))
+            .collect();
+        return if differences.len() < 2 {
+            None
+        } else {
+            wrong(format!("half done: {differences:?}"))
+        };
     }
     if *code != expected.code {
         // What was removed to be made again is not removed once more.
@@ -225,26 +340,43 @@ fn fault((name, arguments): (&str, &str), expected: &Expected, kind: &str, call:
             again = trial.run(arguments);
         }
         if again.code != expected.code {
-            return wrong(format!("the next call ends with {:?}\n{}", again.code, again.stderr));
+            return wrong(format!(
+                "the next call ends with {:?}\n{}",
+                again.code, again.stderr
+            ));
         }
     }
     let files = trial.files();
     // What cannot be removed stays.
-    if is_killed || ["unlink", "rmdir"].iter().any(|call| spoilt.starts_with(call)) {
+    if is_killed
+        || ["unlink", "rmdir"]
+            .iter()
+            .any(|call| spoilt.starts_with(call))
+    {
         return after_kill(&trial, &files, expected).and_then(wrong);
     }
     difference(&files, &expected.files).and_then(wrong)
 }
 
 /// What is wrong after a kill: other files, or temporary ones that `renma gc` does not remove.
-fn after_kill(trial: &Trial, files: &BTreeMap<String, Vec<u8>>, expected: &Expected) -> Option<String> {
+fn after_kill(
+    trial: &Trial,
+    files: &BTreeMap<String, Vec<u8>>,
+    expected: &Expected,
+) -> Option<String> {
     let wrong = difference(&files_of(files), &files_of(&expected.files));
     let collected = trial.run("gc --config configs/tiny.toml");
     let is_left = |name: &str| {
-        (name.starts_with("models/tiny/") || name.starts_with("datasets/tiny/")) && name.contains("/.tmp-")
+        (name.starts_with("models/tiny/") || name.starts_with("datasets/tiny/"))
+            && name.contains("/.tmp-")
     };
     let left = trial.files().into_keys().find(|name| is_left(name));
-    let uncollected = left.map(|name| format!("renma gc leaves {name}: {:?} {}", collected.code, collected.stderr));
+    let uncollected = left.map(|name| {
+        format!(
+            "renma gc leaves {name}: {:?} {}",
+            collected.code, collected.stderr
+        )
+    });
     wrong.or(uncollected)
 }
 
@@ -265,19 +397,33 @@ fn done_file() -> Option<PathBuf> {
 /// Keeps that a kind of a command was tried.
 fn keep_done(line: &str) {
     let Some(file) = done_file() else { return };
-    let mut file = fs::OpenOptions::new().create(true).append(true).open(file).unwrap();
+    let mut file = fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(file)
+        .unwrap();
     file.write_all(format!("{line}\n").as_bytes()).unwrap();
 }
 
 /// Tries the calls of each command that `chosen` gives for the command's index, a kind, and the number of its calls.
 fn try_calls(chosen: impl Fn(usize, &str, u64) -> Vec<u64> + Sync) {
     let began = Instant::now();
-    let (next, tried, found) = (AtomicUsize::new(0), AtomicUsize::new(0), Mutex::new(Vec::new()));
-    let done = done_file().and_then(|file| fs::read_to_string(file).ok()).unwrap_or_default();
+    let (next, tried, found) = (
+        AtomicUsize::new(0),
+        AtomicUsize::new(0),
+        Mutex::new(Vec::new()),
+    );
+    let done = done_file()
+        .and_then(|file| fs::read_to_string(file).ok())
+        .unwrap_or_default();
     LazyLock::force(&MADE);
     LazyLock::force(&LIBRARY);
     let work = || {
-        while let Some((index, writer)) = WRITERS.iter().enumerate().nth(next.fetch_add(1, Ordering::Relaxed)) {
+        while let Some((index, writer)) = WRITERS
+            .iter()
+            .enumerate()
+            .nth(next.fetch_add(1, Ordering::Relaxed))
+        {
             let expected = expected(writer.1);
             for kind in KINDS {
                 let line = format!("{}:{kind}", writer.0);
@@ -286,18 +432,26 @@ fn try_calls(chosen: impl Fn(usize, &str, u64) -> Vec<u64> + Sync) {
                 }
                 let calls = chosen(index, kind, expected.calls);
                 if 1 < calls.len() {
-                    let (tried, seconds) = (tried.load(Ordering::Relaxed), began.elapsed().as_secs());
+                    let (tried, seconds) =
+                        (tried.load(Ordering::Relaxed), began.elapsed().as_secs());
                     let count = calls.len();
-                    println!("{line}: {count} of {} calls; {tried} tried in {seconds} s", expected.calls);
+                    println!(
+                        "{line}: {count} of {} calls; {tried} tried in {seconds} s",
+                        expected.calls
+                    );
                 }
                 let all = calls.iter().copied().eq(1..=expected.calls);
                 let mut sound = true;
                 for call in calls {
                     tried.fetch_add(1, Ordering::Relaxed);
-                    let Some(what) = fault(*writer, &expected, kind, call) else { continue };
+                    let Some(what) = fault(*writer, &expected, kind, call) else {
+                        continue;
+                    };
                     sound = false;
                     let replay = format!("RENMA_FAULTS={line}:{call}");
-                    println!("{replay} cargo test --release --locked --test files faults:: -- --ignored\n{what}\n");
+                    println!(
+                        "{replay} cargo test --release --locked --test files faults:: -- --ignored\n{what}\n"
+                    );
                     found.lock().unwrap().push(replay);
                 }
                 if all && sound {
@@ -308,10 +462,16 @@ fn try_calls(chosen: impl Fn(usize, &str, u64) -> Vec<u64> + Sync) {
     };
     std::thread::scope(|scope| {
         for worker in [scope.spawn(work), scope.spawn(work)] {
-            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            worker
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         }
     });
-    println!("{} faults in {} s", tried.into_inner(), began.elapsed().as_secs());
+    println!(
+        "{} faults in {} s",
+        tried.into_inner(),
+        began.elapsed().as_secs()
+    );
     assert_eq!(found.into_inner().unwrap(), Vec::<String>::new());
 }
 
@@ -319,7 +479,9 @@ fn try_calls(chosen: impl Fn(usize, &str, u64) -> Vec<u64> + Sync) {
 fn drawn(seed: u64, index: usize, kind: &str, calls: u64, count: usize) -> Vec<u64> {
     let kind = KINDS.iter().position(|other| *other == kind).unwrap();
     let mut random = stream(seed, Stream::Game(kind as u32, index as u64));
-    (0..count).map(|_| 1 + u64::from(random.below(calls as u32))).collect()
+    (0..count)
+        .map(|_| 1 + u64::from(random.below(calls as u32)))
+        .collect()
 }
 
 #[test]

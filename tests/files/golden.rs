@@ -8,7 +8,8 @@ use renma::artifact::dataset::positions::IMPORTED_POSITIONS;
 use renma::artifact::model::document::VersionOrigin;
 use renma::artifact::model::features_file::parse_features;
 use renma::artifact::{
-    ContentHash, Footer, GAMES, GATE_GAMES, LoadedModel, MPC_SAMPLES, Model, ModelKind, POSITIONS, Registry, Table,
+    ContentHash, Footer, GAMES, GATE_GAMES, LoadedModel, MPC_SAMPLES, Model, ModelKind, POSITIONS,
+    Registry, Table,
 };
 use renma::engine::{Depth, Evaluation, MpcEntry, MpcTable, Score};
 use renma::random::{Stream, stream};
@@ -42,7 +43,9 @@ fn columns(table: &Table) -> Vec<ArrayRef> {
     let fields = schema.fields().iter().enumerate();
     let column = |(column, field): (usize, &Arc<arrow::datatypes::Field>)| {
         let mut random = stream(1, Stream::Game(1, column as u64));
-        let mut number = || Some(i64::from(random.below(100))).filter(|number| !field.is_nullable() || 0 < *number);
+        let mut number = || {
+            Some(i64::from(random.below(100))).filter(|number| !field.is_nullable() || 0 < *number)
+        };
         let numbers: Int64Array = (0..ROWS).map(|_| number()).collect();
         cast(&numbers, field.data_type()).unwrap()
     };
@@ -58,16 +61,40 @@ fn model() -> Model {
     // Mirrors share a weight.
     let features = set.phase_count() * set.feature_count();
     let canonical: Vec<usize> = (0..features).map(|place| canonical(&set, place)).collect();
-    let weights: Vec<i16> = (0..features).map(|_| random.below(2_000) as i16 - 1_000).collect();
-    let vectors: Vec<[i8; 3]> =
-        (0..set.component_count() / 3).map(|_| [0; 3].map(|_: i8| random.below(9) as i8 - 4)).collect();
+    let weights: Vec<i16> = (0..features)
+        .map(|_| random.below(2_000) as i16 - 1_000)
+        .collect();
+    let vectors: Vec<[i8; 3]> = (0..set.component_count() / 3)
+        .map(|_| [0; 3].map(|_: i8| random.below(9) as i8 - 4))
+        .collect();
     let weights = canonical.iter().map(|&place| weights[place]).collect();
-    let vectors = (0..vectors.len()).flat_map(|place| vectors[canonical[place]]).collect();
-    let visits = (0..features).map(|place| if canonical[place] == place { random.below(50) } else { 0 }).collect();
-    let model = Model::draft(Evaluation::with_vectors(set, weights, vectors).unwrap(), visits);
+    let vectors = (0..vectors.len())
+        .flat_map(|place| vectors[canonical[place]])
+        .collect();
+    let visits = (0..features)
+        .map(|place| {
+            if canonical[place] == place {
+                random.below(50)
+            } else {
+                0
+            }
+        })
+        .collect();
+    let model = Model::draft(
+        Evaluation::with_vectors(set, weights, vectors).unwrap(),
+        visits,
+    );
     let entry = MpcEntry::source(Depth(5), Depth(3), Score(-120), Score(4_000));
-    let (mpc, mpc_weights) = (MpcTable::new(vec![entry]).unwrap(), Some(model.weights_hash()));
-    Model { mpc, mpc_samples: vec![1_000], mpc_weights, ..model }
+    let (mpc, mpc_weights) = (
+        MpcTable::new(vec![entry]).unwrap(),
+        Some(model.weights_hash()),
+    );
+    Model {
+        mpc,
+        mpc_samples: vec![1_000],
+        mpc_weights,
+        ..model
+    }
 }
 
 /// The place of the feature with which one shares its weight.
@@ -82,7 +109,13 @@ fn files_have_the_bytes_on_record() {
     let mut found = "# What, the hash of its values, the hash of its bytes.\n".to_owned();
     for (name, table) in TABLES {
         let footer = Footer::from([("renma.format".to_owned(), "1".to_owned())]);
-        let entry = table.write(&folder.path().join(name), &table.batch(columns(table)), &footer).unwrap();
+        let entry = table
+            .write(
+                &folder.path().join(name),
+                &table.batch(columns(table)),
+                &footer,
+            )
+            .unwrap();
         found += &format!("{name}: {} {}\n", entry.content, entry.hash);
     }
     let origin = VersionOrigin {
@@ -99,7 +132,13 @@ fn files_have_the_bytes_on_record() {
     let id = registry.publish(&model(), &origin).unwrap();
     let loaded = LoadedModel::read(&registry.folder_of(id)).unwrap();
     let content = loaded.model.content_hash();
-    for name in ["features.toml", "weights.parquet", "vectors.parquet", "mpc.parquet", "model.json"] {
+    for name in [
+        "features.toml",
+        "weights.parquet",
+        "vectors.parquet",
+        "mpc.parquet",
+        "model.json",
+    ] {
         let bytes = std::fs::read(registry.folder_of(id).join(name)).unwrap();
         found += &format!("{name}: {content} {}\n", ContentHash::of(&bytes));
     }
@@ -109,16 +148,26 @@ fn files_have_the_bytes_on_record() {
 
     let expected = include_str!("../data/golden.txt");
     let values = |text: &str| -> Vec<String> {
-        text.lines().filter_map(|line| line.rsplit_once(' ')).map(|(values, _)| values.to_owned()).collect()
+        text.lines()
+            .filter_map(|line| line.rsplit_once(' '))
+            .map(|(values, _)| values.to_owned())
+            .collect()
     };
-    let remedy = if values(&found) == values(expected) { OTHER_BYTES } else { OTHER_VALUES };
+    let remedy = if values(&found) == values(expected) {
+        OTHER_BYTES
+    } else {
+        OTHER_VALUES
+    };
     assert!(found == expected, "{remedy}\n{found}");
 }
 
 #[test]
 fn the_compressor_is_the_one_of_the_bytes_on_record() {
-    let lock = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.lock")).unwrap();
-    let (_, package) = lock.split_once("name = \"zstd-sys\"\nversion = \"").unwrap();
+    let lock =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.lock")).unwrap();
+    let (_, package) = lock
+        .split_once("name = \"zstd-sys\"\nversion = \"")
+        .unwrap();
     let (version, _) = package.split_once('"').unwrap();
     assert!(
         version.ends_with(&format!("+zstd.{ZSTD}")),

@@ -8,7 +8,9 @@ mod untrue;
 use crate::support::workspace::{ONE_PLY, Workspace, copy_folder};
 use renma::artifact::dataset::manifest::content_of;
 use renma::artifact::publish::publish_bytes;
-use renma::artifact::{ContentHash, DatasetKind, Footer, Manifest, NEVER, POSITIONS, PositionRow, Table, TableRow};
+use renma::artifact::{
+    ContentHash, DatasetKind, Footer, Manifest, NEVER, POSITIONS, PositionRow, Table, TableRow,
+};
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -17,15 +19,25 @@ static RUN: LazyLock<Workspace> = LazyLock::new(|| {
     let run = Workspace::new();
     let config = tiny(&run, "tiny", &[]);
     run.done(&format!("generate --config {config} --output data"));
-    run.done(&format!("train --config {config} --dataset data --models registry"));
-    run.done(&format!("fit-mpc --config {config} --model v0001 --models registry"));
+    run.done(&format!(
+        "train --config {config} --dataset data --models registry"
+    ));
+    run.done(&format!(
+        "fit-mpc --config {config} --model v0001 --models registry"
+    ));
     run.done("promote v0002 --models registry");
-    run.done(&format!("generate --plan plan.json --config {config} --shards 3 --output out"));
+    run.done(&format!(
+        "generate --plan plan.json --config {config} --shards 3 --output out"
+    ));
     run
 });
 
 fn tiny(workspace: &Workspace, name: &str, changes: &[(&str, &str)]) -> String {
-    workspace.config(name, "smoke", &[&ONE_PLY, [("train.validation", "0.0")].as_slice(), changes].concat())
+    workspace.config(
+        name,
+        "smoke",
+        &[&ONE_PLY, [("train.validation", "0.0")].as_slice(), changes].concat(),
+    )
 }
 
 fn copy_of_run() -> Workspace {
@@ -36,7 +48,11 @@ fn copy_of_run() -> Workspace {
 
 /// Our keys in the footer of a file.
 fn footer_of(path: &Path) -> Footer {
-    Table::read_footer(path).unwrap().into_iter().filter(|(key, _)| key.starts_with("renma.")).collect()
+    Table::read_footer(path)
+        .unwrap()
+        .into_iter()
+        .filter(|(key, _)| key.starts_with("renma."))
+        .collect()
 }
 
 /// Puts bytes in the place of the second part of positions, with a manifest that vouches for them.
@@ -51,9 +67,17 @@ fn plant(folder: &Path, bytes: &[u8]) {
 }
 
 /// Changes rows and footer of a part's positions, and the manifest with them if there is one.
-fn rewrite(folder: &Path, part: usize, rows: impl Fn(&mut PositionRow), footer: impl Fn(&mut Footer)) {
+fn rewrite(
+    folder: &Path,
+    part: usize,
+    rows: impl Fn(&mut PositionRow),
+    footer: impl Fn(&mut Footer),
+) {
     let path = folder.join(format!("positions/part-{part:05}.parquet"));
-    let batch = POSITIONS.read_unlisted(&path, |_| Ok(10_000), &NEVER).unwrap().2;
+    let batch = POSITIONS
+        .read_unlisted(&path, |_| Ok(10_000), &NEVER)
+        .unwrap()
+        .2;
     let mut changed: Vec<PositionRow> = PositionRow::from_batch(&batch).unwrap();
     changed.iter_mut().for_each(rows);
     let mut keys = footer_of(&path);
@@ -61,7 +85,9 @@ fn rewrite(folder: &Path, part: usize, rows: impl Fn(&mut PositionRow), footer: 
     let entry = POSITIONS.write_rows(&path, &changed, &keys).unwrap();
     if folder.join("manifest.json").exists() {
         let mut manifest = Manifest::read(folder, DatasetKind::Selfplay).unwrap();
-        manifest.parts[part].files.insert(POSITIONS.name.to_owned(), entry);
+        manifest.parts[part]
+            .files
+            .insert(POSITIONS.name.to_owned(), entry);
         manifest.content = content_of(&manifest.parts);
         manifest.write(folder).unwrap();
     }

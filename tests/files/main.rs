@@ -1,5 +1,8 @@
 //! Files: datasets, models and games of other programs, sound, damaged and lying.
-#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a test looks at files as it likes"
+)]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod archive;

@@ -111,7 +111,9 @@ fn change_value(value: &mut Value, random: &mut Random) {
         }
         Value::Number(number) if random.below(2) == 0 => {
             let step = [-1_i64, 1][random.below(2)];
-            *value = number.as_i64().map_or(json!(0), |number| json!(number.wrapping_add(step)));
+            *value = number
+                .as_i64()
+                .map_or(json!(0), |number| json!(number.wrapping_add(step)));
         }
         Value::String(text) if random.below(2) == 0 => {
             let at = random.below(text.len() + 1);

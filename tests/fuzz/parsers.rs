@@ -6,8 +6,8 @@ use renma::artifact::model::features_file::{features_text, parse_features};
 use renma::artifact::model::weights_file::WEIGHTS;
 use renma::artifact::seal::{read_sealed, seal};
 use renma::artifact::{
-    ArtifactError, Builtin, ChampionFile, ClosedFile, ContentHash, Dataset, GATE_GAMES, LoadedModel, ModelRef,
-    POSITIONS, VerdictFile,
+    ArtifactError, Builtin, ChampionFile, ClosedFile, ContentHash, Dataset, GATE_GAMES,
+    LoadedModel, ModelRef, POSITIONS, VerdictFile,
 };
 use renma::cluster::plan::{LoadedPlan, build};
 use renma::config::{ConfigError, load_config};
@@ -39,12 +39,17 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::runtime::Builder;
 
-static MODEL: LazyLock<LoadedModel> = LazyLock::new(|| LoadedModel::builtin(Builtin::SquareWeights));
+static MODEL: LazyLock<LoadedModel> =
+    LazyLock::new(|| LoadedModel::builtin(Builtin::SquareWeights));
 
 /// A version of few weights.
 static TINY: LazyLock<Archive> = LazyLock::new(|| {
     let folder = tempfile::tempdir().expect("a folder for the test");
-    let path = written(folder.path(), "tiny.renma", include_bytes!("corpus/archive/tiny.renma"));
+    let path = written(
+        folder.path(),
+        "tiny.renma",
+        include_bytes!("corpus/archive/tiny.renma"),
+    );
     Archive::read(&path).expect("it is sound")
 });
 
@@ -73,7 +78,12 @@ pub(crate) const PARSERS: [(&str, Parser); 19] = [
             archive.model(&path)
         }));
         let files = hashed(input);
-        let file = |name: &str| files.get(name).cloned().ok_or_else(|| ArtifactError::damaged(&path, "it is missing"));
+        let file = |name: &str| {
+            files
+                .get(name)
+                .cloned()
+                .ok_or_else(|| ArtifactError::damaged(&path, "it is missing"))
+        };
         check(Archive::collect(&path, file).and_then(|archive| archive.model(&path))) || is_accepted
     }),
     // The plans of the corpus have datasets of this checkout, below the working folder.
@@ -83,11 +93,27 @@ pub(crate) const PARSERS: [(&str, Parser); 19] = [
             plan.insert("build".to_owned(), build().into());
             Value::Object(plan).to_string().into_bytes()
         });
-        let path = sealed(folder, "plan.json", &of_this_build.unwrap_or_else(|_| input.to_vec()));
+        let path = sealed(
+            folder,
+            "plan.json",
+            &of_this_build.unwrap_or_else(|_| input.to_vec()),
+        );
         check(LoadedPlan::read(&path).map(|plan| plan.shard_weights()))
     }),
-    ("verdict", |folder, input| check(read_sealed::<VerdictFile>(&sealed(folder, "verdict.json", input)))),
-    ("lineage", |folder, input| check(read_sealed::<LineageFile>(&sealed(folder, "lineage.json", input)))),
+    ("verdict", |folder, input| {
+        check(read_sealed::<VerdictFile>(&sealed(
+            folder,
+            "verdict.json",
+            input,
+        )))
+    }),
+    ("lineage", |folder, input| {
+        check(read_sealed::<LineageFile>(&sealed(
+            folder,
+            "lineage.json",
+            input,
+        )))
+    }),
     ("champion", |folder, input| {
         sealed(folder, "champion.json", input);
         check(ChampionFile::read(folder))
@@ -97,34 +123,70 @@ pub(crate) const PARSERS: [(&str, Parser); 19] = [
         check(ClosedFile::read(folder))
     }),
     ("config", |folder, input| {
-        written(folder, "features.toml", include_bytes!("corpus/features/tiny.toml"));
+        written(
+            folder,
+            "features.toml",
+            include_bytes!("corpus/features/tiny.toml"),
+        );
         written(folder, "book.txt", b"f5d6c3\nf5f6e6f4\n");
         match load_config(&written(folder, "config.toml", input)) {
             Ok(_) => true,
             // It names a path that the system does not open, such as a folder.
-            Err(ConfigError::Named { source: ArtifactError::Io { .. }, .. }) => false,
+            Err(ConfigError::Named {
+                source: ArtifactError::Io { .. },
+                ..
+            }) => false,
             Err(error) => {
-                assert!(error.exit_code() == 2, "it would end with {}: {error}", error.exit_code());
+                assert!(
+                    error.exit_code() == 2,
+                    "it would end with {}: {error}",
+                    error.exit_code()
+                );
                 false
             }
         }
     }),
     ("features", |_, input| {
-        let Some(set) = str::from_utf8(input).ok().and_then(|text| parse_features(text).ok()) else { return false };
+        let Some(set) = str::from_utf8(input)
+            .ok()
+            .and_then(|text| parse_features(text).ok())
+        else {
+            return false;
+        };
         let written = features_text(&set);
-        assert_eq!(parse_features(&written).map(|again| features_text(&again)), Ok(written));
+        assert_eq!(
+            parse_features(&written).map(|again| features_text(&again)),
+            Ok(written)
+        );
         true
     }),
-    ("positions", |folder, input| check(read_positions(folder, input))),
+    ("positions", |folder, input| {
+        check(read_positions(folder, input))
+    }),
     ("ggf", |_, input| {
-        let Some(game) = str::from_utf8(input).ok().and_then(|text| parse_ggf(text).ok()) else { return false };
-        assert!(game.plies().len() <= 128, "a game of {} plies", game.plies().len());
+        let Some(game) = str::from_utf8(input)
+            .ok()
+            .and_then(|text| parse_ggf(text).ok())
+        else {
+            return false;
+        };
+        assert!(
+            game.plies().len() <= 128,
+            "a game of {} plies",
+            game.plies().len()
+        );
         assert_eq!(parse_ggf(&write_ggf(&game)), Ok(game));
         true
     }),
-    ("transcripts", |_, input| 0 < read_all(GAME_MAX, read_transcripts(input.to_vec()))),
-    ("board-text", |_, input| 0 < read_all(GAME_MAX, read_board_text(input.to_vec()))),
-    ("wthor", |folder, input| check(read_wthor(folder, input.to_vec()).map(|games| read_all(GAME_MAX, games)))),
+    ("transcripts", |_, input| {
+        0 < read_all(GAME_MAX, read_transcripts(input.to_vec()))
+    }),
+    ("board-text", |_, input| {
+        0 < read_all(GAME_MAX, read_board_text(input.to_vec()))
+    }),
+    ("wthor", |folder, input| {
+        check(read_wthor(folder, input.to_vec()).map(|games| read_all(GAME_MAX, games)))
+    }),
     ("parquet", |folder, input| {
         if counts_booleans(input) {
             return false;
@@ -132,7 +194,8 @@ pub(crate) const PARSERS: [(&str, Parser); 19] = [
         let records = accepted(read_parquet(folder, input.to_vec(), true));
         let rows = records.map_or(0, |records| read_all(TABLE_GAME_MAX, records));
         let tables = [&POSITIONS, &GATE_GAMES, &WEIGHTS];
-        let is_accepted = tables.map(|table| check(table.decode(folder, input.to_vec().into(), 1 << 20)));
+        let is_accepted =
+            tables.map(|table| check(table.decode(folder, input.to_vec().into(), 1 << 20)));
         0 < rows || is_accepted.contains(&true)
     }),
     ("weights", |folder, input| {
@@ -142,7 +205,10 @@ pub(crate) const PARSERS: [(&str, Parser); 19] = [
         check(import_es_cube_eval(&written(folder, "eval.dat", &weights))) || is_mpc
     }),
     ("protocols", |_, input| {
-        let limits = Limits { nodes: Some(2000), ..Limits::full_width(Depth(2)) };
+        let limits = Limits {
+            nodes: Some(2000),
+            ..Limits::full_width(Depth(2))
+        };
         let stop = AtomicBool::new(false);
         let commands = || Cursor::new(input.to_vec());
         let _ = nboard::serve(&MODEL.model, limits, commands(), &stop, &mut Vec::new());
@@ -153,12 +219,18 @@ pub(crate) const PARSERS: [(&str, Parser); 19] = [
         let text = String::from_utf8_lossy(&answer);
         assert!(text.is_empty() || text.starts_with("HTTP/1."), "{text}");
         let body = text.split_once("\r\n\r\n").map_or("", |(_, body)| body);
-        let game = serde_json::from_str::<Value>(body).ok().filter(|answer| answer["positions"].is_array());
+        let game = serde_json::from_str::<Value>(body)
+            .ok()
+            .filter(|answer| answer["positions"].is_array());
         if let Some(written) = game.as_ref().and_then(|game| game["text"].as_str()) {
-            let again = parse_game(written).unwrap().map_or_else(String::new, |game| game_text(&game));
+            let again = parse_game(written)
+                .unwrap()
+                .map_or_else(String::new, |game| game_text(&game));
             assert_eq!(again, written);
         }
-        text.lines().next().is_some_and(|status| status.ends_with(" 200 OK"))
+        text.lines()
+            .next()
+            .is_some_and(|status| status.ends_with(" 200 OK"))
     }),
 ];
 
@@ -170,13 +242,19 @@ struct Browser<'a> {
 }
 
 impl AsyncRead for Browser<'_> {
-    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         if self.request.is_empty() && 0 < self.looks {
             self.looks -= 1;
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
-        let (now, later) = self.request.split_at(bytes.remaining().min(self.request.len()));
+        let (now, later) = self
+            .request
+            .split_at(bytes.remaining().min(self.request.len()));
         bytes.put_slice(now);
         self.request = later;
         Poll::Ready(Ok(()))
@@ -184,7 +262,11 @@ impl AsyncRead for Browser<'_> {
 }
 
 impl AsyncWrite for Browser<'_> {
-    fn poll_write(mut self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         self.answer.extend(bytes);
         Poll::Ready(Ok(bytes.len()))
     }
@@ -199,8 +281,13 @@ impl AsyncWrite for Browser<'_> {
 }
 
 fn answer(request: &[u8]) -> Vec<u8> {
-    static SITE: LazyLock<Site> = LazyLock::new(|| Site::new(MODEL.clone(), Path::new("nowhere"), 8064));
-    let mut browser = Browser { request, looks: 8, answer: Vec::new() };
+    static SITE: LazyLock<Site> =
+        LazyLock::new(|| Site::new(MODEL.clone(), Path::new("nowhere"), 8064));
+    let mut browser = Browser {
+        request,
+        looks: 8,
+        answer: Vec::new(),
+    };
     let runtime = Builder::new_current_thread().enable_time().build().unwrap();
     runtime.block_on(converse(&mut browser, &SITE, &AtomicBool::new(false)));
     browser.answer
@@ -232,8 +319,15 @@ const ES_CUBE_EVAL_SIZE: usize = 170_432;
 /// Whether a footer may have a list or map of 2^28 booleans or more. The Parquet reader counts them for seconds, in a thread that
 /// `guarded` leaves behind: it would slow down the next inputs.
 fn counts_booleans(file: &[u8]) -> bool {
-    let Some((rest, size)) = file.strip_suffix(b"PAR1").and_then(<[u8]>::split_last_chunk) else { return false };
-    let footer = &rest[rest.len().saturating_sub(u32::from_le_bytes(*size) as usize)..];
+    let Some((rest, size)) = file
+        .strip_suffix(b"PAR1")
+        .and_then(<[u8]>::split_last_chunk)
+    else {
+        return false;
+    };
+    let footer = &rest[rest
+        .len()
+        .saturating_sub(u32::from_le_bytes(*size) as usize)..];
     // A 31-bit number that needs five bytes.
     let is_large = |count: &[u8]| count[..4].iter().all(|byte| 0x80 <= *byte) && count[4] < 8;
     footer.windows(6).any(|bytes| {
@@ -246,7 +340,11 @@ fn counts_booleans(file: &[u8]) -> bool {
 fn read_all(game_max: usize, records: Records) -> usize {
     let mut count = 0;
     for game in records.iter.flatten() {
-        assert!(game.rows.len() <= game_max, "a game of {} positions", game.rows.len());
+        assert!(
+            game.rows.len() <= game_max,
+            "a game of {} positions",
+            game.rows.len()
+        );
         count += game.rows.len();
     }
     count
@@ -261,14 +359,28 @@ fn written(folder: &Path, name: &str, input: &[u8]) -> std::path::PathBuf {
 /// The files of an archive by name, with a model.json that lists the hashes they have, so that what is behind them is read too.
 fn hashed(archive: &[u8]) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
-    for entry in tar::Archive::new(archive).entries().into_iter().flatten().flatten() {
-        let (name, mut bytes) = (String::from_utf8_lossy(&entry.path_bytes()).into_owned(), Vec::new());
+    for entry in tar::Archive::new(archive)
+        .entries()
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
+        let (name, mut bytes) = (
+            String::from_utf8_lossy(&entry.path_bytes()).into_owned(),
+            Vec::new(),
+        );
         let _ = entry.take(1 << 20).read_to_end(&mut bytes);
         files.insert(name, bytes);
     }
-    if let Some(Ok(Value::Object(mut fields))) = files.get("model.json").map(|bytes| serde_json::from_slice(bytes)) {
+    if let Some(Ok(Value::Object(mut fields))) = files
+        .get("model.json")
+        .map(|bytes| serde_json::from_slice(bytes))
+    {
         for (name, bytes) in &files {
-            if let Some(listed) = fields.get_mut("files").and_then(|listed| listed.get_mut(name)) {
+            if let Some(listed) = fields
+                .get_mut("files")
+                .and_then(|listed| listed.get_mut(name))
+            {
                 *listed = json!({"bytes": bytes.len(), "hash": ContentHash::of(bytes)});
             }
         }
@@ -287,5 +399,9 @@ fn sealed(folder: &Path, name: &str, input: &[u8]) -> std::path::PathBuf {
 
 fn with_seal(mut fields: Map<String, Value>) -> Vec<u8> {
     fields.remove("hash");
-    if fields.is_empty() { b"{}".to_vec() } else { seal(&fields).into_bytes() }
+    if fields.is_empty() {
+        b"{}".to_vec()
+    } else {
+        seal(&fields).into_bytes()
+    }
 }

@@ -5,8 +5,13 @@ use proc_macro2::{Span, TokenStream, TokenTree};
 use renma::pipeline::stage::Stage;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use syn::visit::{Visit, visit_attribute, visit_item_mod, visit_macro, visit_path, visit_signature};
-use syn::{Attribute, FnArg, Item, ItemMod, ItemUse, Macro, Meta, Pat, Signature, UseTree, VisRestricted, Visibility};
+use syn::visit::{
+    Visit, visit_attribute, visit_item_mod, visit_macro, visit_path, visit_signature,
+};
+use syn::{
+    Attribute, FnArg, Item, ItemMod, ItemUse, Macro, Meta, Pat, Signature, UseTree, VisRestricted,
+    Visibility,
+};
 
 /// A module may name those of lower rank, and itself.
 const RANKS: [(&str, u8); 17] = [
@@ -84,7 +89,9 @@ const LINES_MAX: usize = 700;
 /// The folders whose nouns all others use; inside of them nothing is re-exported.
 const RE_EXPORTERS: [&str; 3] = ["lib.rs", "engine.rs", "artifact.rs"];
 
-const VAGUE_NAMES: [&str; 8] = ["util", "utils", "common", "misc", "helper", "helpers", "shared", "stuff"];
+const VAGUE_NAMES: [&str; 8] = [
+    "util", "utils", "common", "misc", "helper", "helpers", "shared", "stuff",
+];
 
 /// What one source file says, as far as the rules care.
 #[derive(Debug, Default)]
@@ -149,7 +156,10 @@ fn line(span: Span) -> usize {
 
 impl Reader {
     fn read(module: Vec<String>, file: &syn::File) -> Facts {
-        let mut reader = Self { scopes: Vec::new(), facts: Facts::default() };
+        let mut reader = Self {
+            scopes: Vec::new(),
+            facts: Facts::default(),
+        };
         reader.scopes.push(scope(module, &file.items, false));
         reader.visit_file(file);
         reader.facts
@@ -161,7 +171,11 @@ impl Reader {
 
     fn name(&mut self, line: usize, place: Place) {
         let in_tests = self.scope().in_tests;
-        self.facts.paths.push(Named { line, in_tests, place });
+        self.facts.paths.push(Named {
+            line,
+            in_tests,
+            place,
+        });
     }
 
     /// A path of two or more words; one word alone names an import, which was seen.
@@ -173,7 +187,11 @@ impl Reader {
     }
 
     fn resolve(&self, path: &[String]) -> Place {
-        let found = self.scopes.iter().rev().find_map(|scope| scope.imports.get(&path[0]));
+        let found = self
+            .scopes
+            .iter()
+            .rev()
+            .find_map(|scope| scope.imports.get(&path[0]));
         match found {
             Some(import) => import.join(&path[1..]),
             None => from_root(&self.scope().module, path),
@@ -186,7 +204,12 @@ impl Reader {
                 path.push(tree.ident.to_string());
                 return self.read_use_tree(path, &tree.tree);
             }
-            UseTree::Group(group) => return group.items.iter().for_each(|tree| self.read_use_tree(path.clone(), tree)),
+            UseTree::Group(group) => {
+                return group
+                    .items
+                    .iter()
+                    .for_each(|tree| self.read_use_tree(path.clone(), tree));
+            }
             UseTree::Glob(glob) => {
                 if !(self.scope().in_tests && path == ["super"]) {
                     self.facts.globs.push(line(glob.star_token.spans[0]));
@@ -202,8 +225,16 @@ impl Reader {
         }
         let place = self.resolve(&path);
         self.name(line(name.span()), place.clone());
-        let known_as = if known_as == "self" { path.pop().unwrap() } else { known_as.to_string() };
-        self.scopes.last_mut().unwrap().imports.insert(known_as, place);
+        let known_as = if known_as == "self" {
+            path.pop().unwrap()
+        } else {
+            known_as.to_string()
+        };
+        self.scopes
+            .last_mut()
+            .unwrap()
+            .imports
+            .insert(known_as, place);
     }
 
     /// The paths among tokens that no rule of the grammar has read, as in the arguments of a macro.
@@ -225,7 +256,9 @@ impl Reader {
                     continue;
                 }
                 TokenTree::Punct(mark) if mark.as_char() == '!' && !path.is_empty() => {
-                    self.facts.macros.push((line(mark.span()), path.pop().unwrap()));
+                    self.facts
+                        .macros
+                        .push((line(mark.span()), path.pop().unwrap()));
                 }
                 TokenTree::Group(group) => self.read_tokens(group.stream()),
                 TokenTree::Punct(_) | TokenTree::Literal(_) => {}
@@ -239,19 +272,29 @@ impl Reader {
 
 /// The module of some items: what it imports is known wherever in it a path stands.
 fn scope(module: Vec<String>, items: &[Item], in_tests: bool) -> Scope {
-    let mut scope = Scope { in_tests, ..Scope::default() };
+    let mut scope = Scope {
+        in_tests,
+        ..Scope::default()
+    };
     for item in items {
         match item {
             Item::Mod(item) => {
                 let child = [&module[..], &[item.ident.to_string()]].concat();
-                scope.imports.insert(item.ident.to_string(), Place::Crate(child));
+                scope
+                    .imports
+                    .insert(item.ident.to_string(), Place::Crate(child));
             }
-            Item::Macro(item) => scope.macros.extend(item.ident.as_ref().map(ToString::to_string)),
+            Item::Macro(item) => scope
+                .macros
+                .extend(item.ident.as_ref().map(ToString::to_string)),
             _ => {}
         }
     }
     scope.module = module;
-    let mut reader = Reader { scopes: vec![scope], facts: Facts::default() };
+    let mut reader = Reader {
+        scopes: vec![scope],
+        facts: Facts::default(),
+    };
     for item in items {
         if let Item::Use(item) = item {
             reader.read_use_tree(Vec::new(), &item.tree);
@@ -265,7 +308,13 @@ fn from_root(module: &[String], path: &[String]) -> Place {
     let supers = path.iter().take_while(|word| *word == "super").count();
     match path[0].as_str() {
         "crate" | "$crate" => Place::Crate(path[1..].to_vec()),
-        "super" => Place::Crate([&module[..module.len().saturating_sub(supers)], &path[supers..]].concat()),
+        "super" => Place::Crate(
+            [
+                &module[..module.len().saturating_sub(supers)],
+                &path[supers..],
+            ]
+            .concat(),
+        ),
         "self" => Place::Crate([module, &path[1..]].concat()),
         _ => Place::Foreign(path.to_vec()),
     }
@@ -288,24 +337,33 @@ impl<'ast> Visit<'ast> for Reader {
     }
 
     fn visit_item_mod(&mut self, item: &'ast ItemMod) {
-        let Some((_, items)) = &item.content else { return };
+        let Some((_, items)) = &item.content else {
+            return;
+        };
         let outer = self.scope();
         let module = [&outer.module[..], &[item.ident.to_string()]].concat();
-        let in_tests = outer.in_tests || item.ident == "tests" || item.attrs.iter().any(is_cfg_test);
+        let in_tests =
+            outer.in_tests || item.ident == "tests" || item.attrs.iter().any(is_cfg_test);
         self.scopes.push(scope(module, items, in_tests));
         visit_item_mod(self, item);
         self.scopes.pop();
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
-        let words: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        let words: Vec<String> = path
+            .segments
+            .iter()
+            .map(|segment| segment.ident.to_string())
+            .collect();
         self.name_path(line(path.segments[0].ident.span()), &words);
         visit_path(self, path);
     }
 
     fn visit_macro(&mut self, item: &'ast Macro) {
         let name = &item.path.segments.last().unwrap().ident;
-        self.facts.macros.push((line(name.span()), name.to_string()));
+        self.facts
+            .macros
+            .push((line(name.span()), name.to_string()));
         self.read_tokens(item.tokens.clone());
         visit_macro(self, item);
     }
@@ -319,10 +377,18 @@ impl<'ast> Visit<'ast> for Reader {
 
     fn visit_signature(&mut self, signature: &'ast Signature) {
         for parameter in &signature.inputs {
-            let FnArg::Typed(typed) = parameter else { continue };
-            let pattern = if let Pat::Reference(reference) = &*typed.pat { &*reference.pat } else { &*typed.pat };
+            let FnArg::Typed(typed) = parameter else {
+                continue;
+            };
+            let pattern = if let Pat::Reference(reference) = &*typed.pat {
+                &*reference.pat
+            } else {
+                &*typed.pat
+            };
             if matches!(pattern, Pat::Tuple(_) | Pat::Slice(_)) {
-                self.facts.unpacked_parameters.push(line(signature.ident.span()));
+                self.facts
+                    .unpacked_parameters
+                    .push(line(signature.ident.span()));
             }
         }
         visit_signature(self, signature);
@@ -348,7 +414,10 @@ impl Source {
         Self {
             name: name.to_owned(),
             module,
-            lines: text.lines().take_while(|line| *line != "#[cfg(test)]").count(),
+            lines: text
+                .lines()
+                .take_while(|line| *line != "#[cfg(test)]")
+                .count(),
             facts,
         }
     }
@@ -356,21 +425,40 @@ impl Source {
     /// Everything in which the file alone breaks a rule.
     fn violations(&self) -> Vec<String> {
         let mut found = Vec::new();
-        let mut tell = |line: usize, what: String| found.push(format!("src/{}:{line}: {what}", self.name));
-        if self.module.iter().any(|part| part == "mod" || VAGUE_NAMES.contains(&part.as_str())) {
+        let mut tell =
+            |line: usize, what: String| found.push(format!("src/{}:{line}: {what}", self.name));
+        if self
+            .module
+            .iter()
+            .any(|part| part == "mod" || VAGUE_NAMES.contains(&part.as_str()))
+        {
             tell(1, "a file and its folder say what they hold".into());
         }
         if LINES_MAX < self.lines {
-            tell(self.lines, format!("the file is longer than {LINES_MAX} lines"));
+            tell(
+                self.lines,
+                format!("the file is longer than {LINES_MAX} lines"),
+            );
         }
         if !RE_EXPORTERS.contains(&self.name.as_str()) {
             let told = format!("only {} re-export", RE_EXPORTERS.join(", "));
-            self.facts.public_uses.iter().for_each(|&line| tell(line, told.clone()));
+            self.facts
+                .public_uses
+                .iter()
+                .for_each(|&line| tell(line, told.clone()));
         }
-        self.facts.globs.iter().for_each(|&line| tell(line, "names are imported one by one".into()));
+        self.facts
+            .globs
+            .iter()
+            .for_each(|&line| tell(line, "names are imported one by one".into()));
         let unpacked = "a parameter that takes a tuple or an array apart has no name at the call";
-        self.facts.unpacked_parameters.iter().for_each(|&line| tell(line, unpacked.into()));
-        let Some(own) = self.module.first() else { return found };
+        self.facts
+            .unpacked_parameters
+            .iter()
+            .for_each(|&line| tell(line, unpacked.into()));
+        let Some(own) = self.module.first() else {
+            return found;
+        };
         if rank(own).is_none() {
             tell(1, format!("`{own}` has no place in the order of modules"));
             return found;
@@ -378,7 +466,10 @@ impl Source {
         let talks = TALKERS.contains(&own.as_str());
         for (line, name) in &self.facts.macros {
             if !talks && PRINTING_MACROS.contains(&name.as_str()) {
-                tell(*line, format!("only cli, play and serve print, not {name}!"));
+                tell(
+                    *line,
+                    format!("only cli, play and serve print, not {name}!"),
+                );
             }
         }
         for named in &self.facts.paths {
@@ -401,12 +492,20 @@ fn module_of(name: &str) -> Vec<String> {
 }
 
 fn rank(name: &str) -> Option<u8> {
-    RANKS.iter().find(|(other, _)| *other == name).map(|(_, rank)| *rank)
+    RANKS
+        .iter()
+        .find(|(other, _)| *other == name)
+        .map(|(_, rank)| *rank)
 }
 
 fn foreign_violation(own: &str, talks: bool, path: &[String]) -> Option<String> {
     let text = path.join("::");
-    let begins = |with: &&[&str]| path.iter().map(String::as_str).take(with.len()).eq(with.iter().copied());
+    let begins = |with: &&[&str]| {
+        path.iter()
+            .map(String::as_str)
+            .take(with.len())
+            .eq(with.iter().copied())
+    };
     if own == "engine" && ENGINE_STRANGERS.iter().any(&begins) {
         return Some(format!("the engine knows no {text}"));
     }
@@ -416,7 +515,10 @@ fn foreign_violation(own: &str, talks: bool, path: &[String]) -> Option<String> 
 
 /// Whether a part of the pipeline is a stage: those of the one list, and promotion, which has a file of its own.
 fn is_stage(part: &str) -> bool {
-    part == "promote" || Stage::ALL.iter().any(|stage| stage.facts().config_table == part)
+    part == "promote"
+        || Stage::ALL
+            .iter()
+            .any(|stage| stage.facts().config_table == part)
 }
 
 /// How the module `own` may not name the path `other`.
@@ -424,24 +526,31 @@ fn order_violation(own: &[String], other: &[String]) -> Option<String> {
     let text = other.join("::");
     let root = other.first()?;
     if *root != own[0] {
-        let is_lower = rank(root).is_some_and(|rank_of_other| rank_of_other < rank(&own[0]).unwrap());
+        let is_lower =
+            rank(root).is_some_and(|rank_of_other| rank_of_other < rank(&own[0]).unwrap());
         return (!is_lower).then(|| format!("{} may not name {text}", own[0]));
     }
     let (own_part, part) = (own.get(1)?.as_str(), other.get(1)?.as_str());
     if own[0] == "engine" && own_part != part {
-        let allowed = ENGINE.iter().find(|(name, _)| *name == own_part).map_or(&[][..], |(_, allowed)| allowed);
-        return (!allowed.contains(&part)).then(|| format!("engine::{own_part} may not name {text}"));
+        let allowed = ENGINE
+            .iter()
+            .find(|(name, _)| *name == own_part)
+            .map_or(&[][..], |(_, allowed)| allowed);
+        return (!allowed.contains(&part))
+            .then(|| format!("engine::{own_part} may not name {text}"));
     }
     if own[0] != "pipeline" {
         return None;
     }
     if own_part != part {
         return match (is_stage(own_part), is_stage(part)) {
-            (true, true) => Some(format!("stage {own_part} may not name stage {part}: they meet on disk")),
-            (true, false) => (part == STAGE_LIST).then(|| format!("stage {own_part} may not name the list of stages")),
-            (false, true) => {
-                (own_part != STAGE_LIST).then(|| format!("{own_part} may not name stage {part}: it is above"))
-            }
+            (true, true) => Some(format!(
+                "stage {own_part} may not name stage {part}: they meet on disk"
+            )),
+            (true, false) => (part == STAGE_LIST)
+                .then(|| format!("stage {own_part} may not name the list of stages")),
+            (false, true) => (own_part != STAGE_LIST)
+                .then(|| format!("{own_part} may not name stage {part}: it is above")),
             (false, false) => None,
         };
     }
@@ -449,10 +558,16 @@ fn order_violation(own: &[String], other: &[String]) -> Option<String> {
         return None;
     }
     let (own_file, file) = (own.get(2)?.as_str(), other.get(2)?.as_str());
-    let is_data = |file: &str| STAGE_DATA.iter().any(|(data, of)| *data == file && (of.is_empty() || *of == part));
+    let is_data = |file: &str| {
+        STAGE_DATA
+            .iter()
+            .any(|(data, of)| *data == file && (of.is_empty() || *of == part))
+    };
     match file {
         _ if own_file == file => None,
-        "run" if own_file != STAGE_DOOR => Some(format!("nothing inside stage {part} may name its run: {text}")),
+        "run" if own_file != STAGE_DOOR => Some(format!(
+            "nothing inside stage {part} may name its run: {text}"
+        )),
         _ => (is_data(own_file) && !is_data(file))
             .then(|| format!("{own_file} of stage {part} is data and may not name {text}")),
     }
@@ -467,7 +582,11 @@ fn circles(sources: &[Source]) -> Vec<String> {
         .filter(|(module, _)| !module.is_empty())
         .collect();
     // A path leads to the file of the longest module in it.
-    let file_of = |path: &[String]| (1..=path.len()).rev().find_map(|length| files.get(&path[..length]).copied());
+    let file_of = |path: &[String]| {
+        (1..=path.len())
+            .rev()
+            .find_map(|length| files.get(&path[..length]).copied())
+    };
     let mut uses: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for source in sources.iter().filter(|source| !source.module.is_empty()) {
         let named = source.facts.paths.iter().filter(|named| !named.in_tests);
@@ -481,16 +600,23 @@ fn circles(sources: &[Source]) -> Vec<String> {
     let mut found = Vec::new();
     loop {
         // What uses nothing that is left is in no circle.
-        while let Some(name) =
-            uses.iter().find(|(_, used)| used.iter().all(|used| !uses.contains_key(used))).map(|(name, _)| *name)
+        while let Some(name) = uses
+            .iter()
+            .find(|(_, used)| used.iter().all(|used| !uses.contains_key(used)))
+            .map(|(name, _)| *name)
         {
             uses.remove(name);
         }
-        let Some(mut name) = uses.keys().next().copied() else { return found };
+        let Some(mut name) = uses.keys().next().copied() else {
+            return found;
+        };
         let mut way = Vec::new();
         while !way.contains(&name) {
             way.push(name);
-            name = uses[name].iter().find(|used| uses.contains_key(*used)).unwrap();
+            name = uses[name]
+                .iter()
+                .find(|used| uses.contains_key(*used))
+                .unwrap();
         }
         let circle = &way[way.iter().position(|other| *other == name).unwrap()..];
         found.push(format!("a circle: {} -> {name}", circle.join(" -> ")));
@@ -519,11 +645,20 @@ fn the_source_keeps_every_rule_of_its_shape() {
     let sources: Vec<Source> = files
         .iter()
         .map(|path| {
-            let name = path.strip_prefix(&root).unwrap().to_str().unwrap().replace('\\', "/");
+            let name = path
+                .strip_prefix(&root)
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .replace('\\', "/");
             Source::new(&name, &std::fs::read_to_string(path).unwrap())
         })
         .collect();
-    let found: Vec<String> = sources.iter().flat_map(Source::violations).chain(circles(&sources)).collect();
+    let found: Vec<String> = sources
+        .iter()
+        .flat_map(Source::violations)
+        .chain(circles(&sources))
+        .collect();
     assert!(found.is_empty(), "\n{}", found.join("\n"));
 }
 
@@ -531,7 +666,10 @@ fn check(name: &str, source: &str, expected: Option<&str>) {
     let found = Source::new(name, source).violations();
     match expected {
         Some(expected) => {
-            assert!(found.iter().any(|violation| violation.contains(expected)), "{name}: {source}: {found:?}");
+            assert!(
+                found.iter().any(|violation| violation.contains(expected)),
+                "{name}: {source}: {found:?}"
+            );
         }
         None => assert!(found.is_empty(), "{name}: {source}: {found:?}"),
     }
@@ -540,18 +678,66 @@ fn check(name: &str, source: &str, expected: Option<&str>) {
 #[test]
 fn a_dependency_against_the_order_is_noticed_however_it_is_written() {
     for (name, source, expected) in [
-        ("engine/game.rs", "use crate::artifact::hash::ContentHash;", "engine may not name artifact"),
-        ("engine/game.rs", "fn f() { crate::random::stream(1); }", "engine may not name random"),
-        ("artifact/step.rs", "use crate::pipeline::StageError;", "artifact may not name pipeline"),
-        ("artifact/model/version.rs", "use super::super::super::config::Config;", "artifact may not name config"),
-        ("artifact/step.rs", "use crate::{engine, exchange::obf};", "artifact may not name exchange::obf"),
-        ("exchange/obf.rs", "use crate::pipeline::Context;", "exchange may not name pipeline"),
-        ("pipeline/train.rs", "use crate::cli;", "pipeline may not name cli"),
-        ("pipeline/train.rs", "use crate::curate::verify;", "pipeline may not name curate"),
-        ("curate/import.rs", "use crate::config::Config;", "curate may not name config"),
-        ("config.rs", "type A = crate::cli::arguments::Common;", "config may not name cli"),
-        ("report.rs", "use crate::play::gtp::Gtp;", "report may not name play"),
-        ("random.rs", "use super::engine::board::Square;", "random may not name engine"),
+        (
+            "engine/game.rs",
+            "use crate::artifact::hash::ContentHash;",
+            "engine may not name artifact",
+        ),
+        (
+            "engine/game.rs",
+            "fn f() { crate::random::stream(1); }",
+            "engine may not name random",
+        ),
+        (
+            "artifact/step.rs",
+            "use crate::pipeline::StageError;",
+            "artifact may not name pipeline",
+        ),
+        (
+            "artifact/model/version.rs",
+            "use super::super::super::config::Config;",
+            "artifact may not name config",
+        ),
+        (
+            "artifact/step.rs",
+            "use crate::{engine, exchange::obf};",
+            "artifact may not name exchange::obf",
+        ),
+        (
+            "exchange/obf.rs",
+            "use crate::pipeline::Context;",
+            "exchange may not name pipeline",
+        ),
+        (
+            "pipeline/train.rs",
+            "use crate::cli;",
+            "pipeline may not name cli",
+        ),
+        (
+            "pipeline/train.rs",
+            "use crate::curate::verify;",
+            "pipeline may not name curate",
+        ),
+        (
+            "curate/import.rs",
+            "use crate::config::Config;",
+            "curate may not name config",
+        ),
+        (
+            "config.rs",
+            "type A = crate::cli::arguments::Common;",
+            "config may not name cli",
+        ),
+        (
+            "report.rs",
+            "use crate::play::gtp::Gtp;",
+            "report may not name play",
+        ),
+        (
+            "random.rs",
+            "use super::engine::board::Square;",
+            "random may not name engine",
+        ),
         ("elsewhere.rs", "fn f() {}", "no place in the order"),
     ] {
         check(name, source, Some(expected));
@@ -561,16 +747,56 @@ fn a_dependency_against_the_order_is_noticed_however_it_is_written() {
 #[test]
 fn a_wrong_turn_inside_the_engine_is_noticed() {
     for (name, source, expected) in [
-        ("engine/board/position.rs", "use crate::engine::eval::evaluation::Evaluation;", "engine::board may not name"),
-        ("engine/eval/features.rs", "use super::super::search::limits::Limits;", "engine::eval may not name"),
-        ("engine/game.rs", "use super::eval::evaluation::Evaluation;", "engine::game may not name"),
-        ("engine/search/searcher.rs", "use crate::engine::game::Game;", "engine::search may not name"),
-        ("engine/board.rs", "use std::{fmt, fs::File};", "the engine knows no std::fs"),
-        ("engine/search.rs", "fn f() { std::thread::yield_now(); }", "the engine knows no std::thread"),
-        ("engine/search.rs", "use std::time::Duration;", "the engine knows no std::time"),
-        ("engine/eval.rs", "use rayon::prelude::ParallelIterator;", "the engine knows no rayon"),
-        ("engine/eval.rs", "#[derive(serde::Serialize)] struct A;", "the engine knows no serde"),
-        ("engine/eval.rs", "use rand_chacha::ChaCha8Rng;", "the engine knows no rand_chacha"),
+        (
+            "engine/board/position.rs",
+            "use crate::engine::eval::evaluation::Evaluation;",
+            "engine::board may not name",
+        ),
+        (
+            "engine/eval/features.rs",
+            "use super::super::search::limits::Limits;",
+            "engine::eval may not name",
+        ),
+        (
+            "engine/game.rs",
+            "use super::eval::evaluation::Evaluation;",
+            "engine::game may not name",
+        ),
+        (
+            "engine/search/searcher.rs",
+            "use crate::engine::game::Game;",
+            "engine::search may not name",
+        ),
+        (
+            "engine/board.rs",
+            "use std::{fmt, fs::File};",
+            "the engine knows no std::fs",
+        ),
+        (
+            "engine/search.rs",
+            "fn f() { std::thread::yield_now(); }",
+            "the engine knows no std::thread",
+        ),
+        (
+            "engine/search.rs",
+            "use std::time::Duration;",
+            "the engine knows no std::time",
+        ),
+        (
+            "engine/eval.rs",
+            "use rayon::prelude::ParallelIterator;",
+            "the engine knows no rayon",
+        ),
+        (
+            "engine/eval.rs",
+            "#[derive(serde::Serialize)] struct A;",
+            "the engine knows no serde",
+        ),
+        (
+            "engine/eval.rs",
+            "use rand_chacha::ChaCha8Rng;",
+            "the engine knows no rand_chacha",
+        ),
     ] {
         check(name, source, Some(expected));
     }
@@ -582,25 +808,66 @@ fn a_stage_that_names_another_is_noticed() {
         ("pipeline/promote.rs", "use super::gate::Verdict;"),
         ("pipeline/gate/play.rs", "use crate::pipeline::train::fit;"),
         ("pipeline/gate/play.rs", "use super::super::train::fit;"),
-        ("pipeline/gate.rs", "use crate::pipeline; fn f() { pipeline::train::fit(); }"),
-        ("pipeline/gate.rs", "use crate::pipeline as p; fn f() { p::train::fit(); }"),
-        ("pipeline/gate.rs", "mod tests { use super::super::generate::generate; }"),
+        (
+            "pipeline/gate.rs",
+            "use crate::pipeline; fn f() { pipeline::train::fit(); }",
+        ),
+        (
+            "pipeline/gate.rs",
+            "use crate::pipeline as p; fn f() { p::train::fit(); }",
+        ),
+        (
+            "pipeline/gate.rs",
+            "mod tests { use super::super::generate::generate; }",
+        ),
     ] {
         check(name, source, Some("they meet on disk"));
     }
-    check("pipeline/parts.rs", "use super::gate::task::GateTask;", Some("it is above"));
-    check("pipeline/gate/play.rs", "fn f() { crate::pipeline::stages::all(); }", Some("may not name the list"));
-    check("pipeline/stages.rs", "use super::gate::task::GateTask;", None);
+    check(
+        "pipeline/parts.rs",
+        "use super::gate::task::GateTask;",
+        Some("it is above"),
+    );
+    check(
+        "pipeline/gate/play.rs",
+        "fn f() { crate::pipeline::stages::all(); }",
+        Some("may not name the list"),
+    );
+    check(
+        "pipeline/stages.rs",
+        "use super::gate::task::GateTask;",
+        None,
+    );
 }
 
 #[test]
 fn a_wrong_turn_inside_a_stage_is_noticed() {
     for (name, source, expected) in [
-        ("pipeline/gate/play.rs", "use super::run::gate;", "may name its run"),
-        ("pipeline/gate/task.rs", "fn f() { crate::pipeline::gate::run::gate(); }", "may name its run"),
-        ("pipeline/train/rows/labels.rs", "use super::super::run::fit;", "may name its run"),
-        ("pipeline/gate/task.rs", "use super::play::play;", "task of stage gate is data"),
-        ("pipeline/fit_mpc/metrics.rs", "use super::sample::Sample;", "metrics of stage fit_mpc is data"),
+        (
+            "pipeline/gate/play.rs",
+            "use super::run::gate;",
+            "may name its run",
+        ),
+        (
+            "pipeline/gate/task.rs",
+            "fn f() { crate::pipeline::gate::run::gate(); }",
+            "may name its run",
+        ),
+        (
+            "pipeline/train/rows/labels.rs",
+            "use super::super::run::fit;",
+            "may name its run",
+        ),
+        (
+            "pipeline/gate/task.rs",
+            "use super::play::play;",
+            "task of stage gate is data",
+        ),
+        (
+            "pipeline/fit_mpc/metrics.rs",
+            "use super::sample::Sample;",
+            "metrics of stage fit_mpc is data",
+        ),
     ] {
         check(name, source, Some(expected));
     }
@@ -609,13 +876,32 @@ fn a_wrong_turn_inside_a_stage_is_noticed() {
 #[test]
 fn a_circle_among_files_is_noticed() {
     let check = |files: &[(&str, &str)], expected: Option<&str>| {
-        let sources: Vec<Source> = files.iter().map(|(name, text)| Source::new(name, text)).collect();
+        let sources: Vec<Source> = files
+            .iter()
+            .map(|(name, text)| Source::new(name, text))
+            .collect();
         let found = circles(&sources);
-        assert_eq!(found.first().map(String::as_str), expected, "{files:?}: {found:?}");
+        assert_eq!(
+            found.first().map(String::as_str),
+            expected,
+            "{files:?}: {found:?}"
+        );
     };
     let two = Some("a circle: run/gc.rs -> run/log.rs -> run/gc.rs");
-    check(&[("run/gc.rs", "use super::log::Call;"), ("run/log.rs", "fn f() { crate::run::gc::plan(); }")], two);
-    check(&[("run/gc.rs", "use super::log::Call;"), ("run/log.rs", "fn f() { vec![super::gc::plan()]; }")], two);
+    check(
+        &[
+            ("run/gc.rs", "use super::log::Call;"),
+            ("run/log.rs", "fn f() { crate::run::gc::plan(); }"),
+        ],
+        two,
+    );
+    check(
+        &[
+            ("run/gc.rs", "use super::log::Call;"),
+            ("run/log.rs", "fn f() { vec![super::gc::plan()]; }"),
+        ],
+        two,
+    );
     let three = Some("a circle: run/a.rs -> run/b.rs -> run/b/c.rs -> run/a.rs");
     check(
         &[
@@ -626,23 +912,67 @@ fn a_circle_among_files_is_noticed() {
         three,
     );
     // Tests and what lies above close no circle.
-    check(&[("run/a.rs", "use super::b::B;"), ("run/b.rs", "#[cfg(test)] mod t { use super::super::a::A; }")], None);
-    check(&[("run.rs", "mod a; fn f() { a::f(); }"), ("run/a.rs", "use super::Run;")], None);
+    check(
+        &[
+            ("run/a.rs", "use super::b::B;"),
+            ("run/b.rs", "#[cfg(test)] mod t { use super::super::a::A; }"),
+        ],
+        None,
+    );
+    check(
+        &[
+            ("run.rs", "mod a; fn f() { a::f(); }"),
+            ("run/a.rs", "use super::Run;"),
+        ],
+        None,
+    );
 }
 
 #[test]
 fn printing_clocks_globs_and_vague_names_are_noticed() {
     let long = "\n".repeat(LINES_MAX + 1);
     for (name, source, expected) in [
-        ("pipeline/train.rs", "fn f() { println!(\"x\"); }", "not println!"),
-        ("pipeline/train.rs", "fn f() { assert!({ eprintln!(\"x\"); true }); }", "not eprintln!"),
-        ("pipeline/train.rs", "fn f() { vec![std::time::Instant::now()]; }", "not std::time::Instant"),
-        ("artifact/publish.rs", "use std::io::{self, Write}; fn f() { io::stderr(); }", "not std::io::stderr"),
-        ("pipeline.rs", "use std::time::{Duration, Instant};", "not std::time::Instant"),
+        (
+            "pipeline/train.rs",
+            "fn f() { println!(\"x\"); }",
+            "not println!",
+        ),
+        (
+            "pipeline/train.rs",
+            "fn f() { assert!({ eprintln!(\"x\"); true }); }",
+            "not eprintln!",
+        ),
+        (
+            "pipeline/train.rs",
+            "fn f() { vec![std::time::Instant::now()]; }",
+            "not std::time::Instant",
+        ),
+        (
+            "artifact/publish.rs",
+            "use std::io::{self, Write}; fn f() { io::stderr(); }",
+            "not std::io::stderr",
+        ),
+        (
+            "pipeline.rs",
+            "use std::time::{Duration, Instant};",
+            "not std::time::Instant",
+        ),
         ("pipeline.rs", "use super::engine::*;", "one by one"),
-        ("pipeline.rs", "mod tests { use crate::engine::*; }", "one by one"),
-        ("pipeline/train.rs", "pub use rows::Row;", "artifact.rs re-export"),
-        ("pipeline/train.rs", "pub(crate) use rows::Row;", "artifact.rs re-export"),
+        (
+            "pipeline.rs",
+            "mod tests { use crate::engine::*; }",
+            "one by one",
+        ),
+        (
+            "pipeline/train.rs",
+            "pub use rows::Row;",
+            "artifact.rs re-export",
+        ),
+        (
+            "pipeline/train.rs",
+            "pub(crate) use rows::Row;",
+            "artifact.rs re-export",
+        ),
         ("pipeline/mod.rs", "", "say what they hold"),
         ("cli/util.rs", "", "say what they hold"),
         ("cli/common/table.rs", "", "say what they hold"),
@@ -654,31 +984,76 @@ fn printing_clocks_globs_and_vague_names_are_noticed() {
 
 #[test]
 fn parameters_that_take_a_value_apart_are_noticed() {
-    for source in
-        ["fn f((a, b): (u8, u8)) {}", "impl A { fn f(&self, [a, b]: [u8; 2]) {} }", "fn f(&(a, b): &(u8, u8)) {}"]
-    {
+    for source in [
+        "fn f((a, b): (u8, u8)) {}",
+        "impl A { fn f(&self, [a, b]: [u8; 2]) {} }",
+        "fn f(&(a, b): &(u8, u8)) {}",
+    ] {
         check("run/gc.rs", source, Some("has no name at the call"));
     }
-    check("run/gc.rs", "fn f(pair: (u8, u8)) { let (a, b) = pair; x(|(a, b)| a + b); }", None);
+    check(
+        "run/gc.rs",
+        "fn f(pair: (u8, u8)) { let (a, b) = pair; x(|(a, b)| a + b); }",
+        None,
+    );
 }
 
 #[test]
 fn what_the_rules_allow_passes() {
     for (name, source) in [
         ("lib.rs", "pub mod cli; pub use engine::game::Game;"),
-        ("engine/search.rs", "use crate::engine::eval::evaluation::Evaluation; use super::board::square::Square;"),
-        ("engine/game.rs", "mod tests { use super::*; use crate::engine::board::notation::parse_moves; }"),
-        ("engine/game.rs", "// use std::fs;\n/* crate::cli /* std::time */ */ const A: &str = \"std::fs::read\";"),
-        ("engine/game.rs", "const A: &str = r#\"use \"crate::cli\" \"#; fn f<'a>(a: &'a str, b: char) { b == '\"'; }"),
-        ("pipeline/gate.rs", "use super::{Context, StageError}; use crate::artifact::lock::FolderLock;"),
-        ("pipeline/train/rows.rs", "use super::TrainConfig; use crate::pipeline::Context;"),
-        ("engine/board.rs", "macro_rules! kernel { () => {}; } pub(in crate::engine) use {kernel};"),
-        ("pipeline.rs", "pub mod gate; fn f() { gate::gate(); } use std::time::Duration;"),
-        ("cli/progress.rs", "use std::time::Instant; fn f() { eprintln!(\"x\"); }"),
-        ("pipeline/gate/play.rs", "use super::task::GateTask; use super::decider::Decider;"),
-        ("pipeline/gate/task.rs", "use super::task::GateConfig; use crate::pipeline::StageError;"),
-        ("play/analysis.rs", "use std::time::Instant; use crate::pipeline::Context;"),
-        ("config.rs", "use crate::pipeline::gate::GateConfig; mod tests { use super::*; } fn g() { self::f(); }"),
+        (
+            "engine/search.rs",
+            "use crate::engine::eval::evaluation::Evaluation; use super::board::square::Square;",
+        ),
+        (
+            "engine/game.rs",
+            "mod tests { use super::*; use crate::engine::board::notation::parse_moves; }",
+        ),
+        (
+            "engine/game.rs",
+            "// use std::fs;\n/* crate::cli /* std::time */ */ const A: &str = \"std::fs::read\";",
+        ),
+        (
+            "engine/game.rs",
+            "const A: &str = r#\"use \"crate::cli\" \"#; fn f<'a>(a: &'a str, b: char) { b == '\"'; }",
+        ),
+        (
+            "pipeline/gate.rs",
+            "use super::{Context, StageError}; use crate::artifact::lock::FolderLock;",
+        ),
+        (
+            "pipeline/train/rows.rs",
+            "use super::TrainConfig; use crate::pipeline::Context;",
+        ),
+        (
+            "engine/board.rs",
+            "macro_rules! kernel { () => {}; } pub(in crate::engine) use {kernel};",
+        ),
+        (
+            "pipeline.rs",
+            "pub mod gate; fn f() { gate::gate(); } use std::time::Duration;",
+        ),
+        (
+            "cli/progress.rs",
+            "use std::time::Instant; fn f() { eprintln!(\"x\"); }",
+        ),
+        (
+            "pipeline/gate/play.rs",
+            "use super::task::GateTask; use super::decider::Decider;",
+        ),
+        (
+            "pipeline/gate/task.rs",
+            "use super::task::GateConfig; use crate::pipeline::StageError;",
+        ),
+        (
+            "play/analysis.rs",
+            "use std::time::Instant; use crate::pipeline::Context;",
+        ),
+        (
+            "config.rs",
+            "use crate::pipeline::gate::GateConfig; mod tests { use super::*; } fn g() { self::f(); }",
+        ),
     ] {
         check(name, source, None);
     }

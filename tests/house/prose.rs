@@ -47,21 +47,35 @@ fn texts(place: &Path, found: &mut Vec<PathBuf>) {
 fn has(line: &str, phrase: &str) -> bool {
     let is_end = |letter: Option<char>| letter.is_none_or(|letter| !letter.is_alphanumeric());
     line.match_indices(phrase).any(|(place, _)| {
-        is_end(line[..place].chars().next_back()) && is_end(line[place + phrase.len()..].chars().next())
+        is_end(line[..place].chars().next_back())
+            && is_end(line[place + phrase.len()..].chars().next())
     })
 }
 
 #[test]
 fn phrases_are_found_as_whole_words() {
     assert!(has("made anew.", "anew") && has("it is no model", "it is no"));
-    assert!(!has("it is not a model", "it is no") && !has("renewal", "anew") && !has("bytes are", "bytes a"));
+    assert!(
+        !has("it is not a model", "it is no")
+            && !has("renewal", "anew")
+            && !has("bytes are", "bytes a")
+    );
 }
 
 #[test]
 fn no_text_has_a_phrase_of_the_list() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
-    for place in ["src", "docs", "configs", "examples", ".github", "README.md", "CHANGELOG.md", "SECURITY.md"] {
+    for place in [
+        "src",
+        "docs",
+        "configs",
+        "examples",
+        ".github",
+        "README.md",
+        "CHANGELOG.md",
+        "SECURITY.md",
+    ] {
         texts(&root.join(place), &mut files);
     }
     assert!(200 < files.len(), "only {} files", files.len());
@@ -70,7 +84,10 @@ fn no_text_has_a_phrase_of_the_list() {
         let text = std::fs::read_to_string(&file).unwrap().to_lowercase();
         for (number, line) in (1..).zip(text.lines()) {
             for (phrase, instead) in PHRASES.iter().filter(|(phrase, _)| has(line, phrase)) {
-                found.push(format!("{}:{number}: `{phrase}`: write `{instead}`", file.display()));
+                found.push(format!(
+                    "{}:{number}: `{phrase}`: write `{instead}`",
+                    file.display()
+                ));
             }
         }
     }

@@ -12,12 +12,20 @@ use std::sync::atomic::AtomicBool;
 
 /// A tiny run of two generations against a start that is weak enough to be beaten.
 fn config(workspace: &Workspace) -> String {
-    let weak = [("run.start", "\"builtin:disc-count\""), ("run.generations", "2"), ("gate.games", "200")];
+    let weak = [
+        ("run.start", "\"builtin:disc-count\""),
+        ("run.generations", "2"),
+        ("gate.games", "200"),
+    ];
     workspace.config("run", "smoke", &weak)
 }
 
 fn run(workspace: &Workspace, options: &[&str]) -> Outcome {
-    workspace.command(&[&["run", "--config", "configs/run.toml"], options].concat()).output().unwrap().into()
+    workspace
+        .command(&[&["run", "--config", "configs/run.toml"], options].concat())
+        .output()
+        .unwrap()
+        .into()
 }
 
 /// What the next generation asks of its stages, as `--dry-run -v` prints it.
@@ -25,7 +33,9 @@ fn requests(workspace: &Workspace) -> Vec<Request> {
     let plan = run(workspace, &["--dry-run", "-v"]);
     assert_eq!(plan.code, Some(0), "{}", plan.stderr);
     let lines = plan.stderr.lines().filter(|line| line.starts_with('{'));
-    lines.map(|line| serde_json::from_str(line).unwrap()).collect()
+    lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 /// Makes what is asked for in the folder of a workspace.
@@ -35,10 +45,23 @@ fn make(workspace: &Workspace, request: Request) {
         registry: workspace.root().join(&request.registry),
         ..request
     };
-    request.datasets.iter_mut().for_each(|dataset| dataset.folder = workspace.root().join(&dataset.folder));
-    let models = request.find_models(&ModelRef::Champion).unwrap().load().unwrap();
+    request
+        .datasets
+        .iter_mut()
+        .for_each(|dataset| dataset.folder = workspace.root().join(&dataset.folder));
+    let models = request
+        .find_models(&ModelRef::Champion)
+        .unwrap()
+        .load()
+        .unwrap();
     let never = AtomicBool::new(false);
-    let context = Context { threads: 2, stop: &never, budget_spent: &never, progress: &(), host: &() };
+    let context = Context {
+        threads: 2,
+        stop: &never,
+        budget_spent: &never,
+        progress: &(),
+        host: &(),
+    };
     request.work(&models).unwrap().make(context).unwrap();
 }
 
@@ -56,20 +79,38 @@ fn the_requests_of_a_dry_run_make_the_bytes_of_the_run() {
     config(&by_hand);
     config(&by_loop);
     let first = requests(&by_hand);
-    assert_eq!(first.iter().map(|request| request.stage).collect::<Vec<_>>(), Stage::ALL);
-    assert!(!by_hand.path("models").exists(), "a dry run wrote something");
+    assert_eq!(
+        first
+            .iter()
+            .map(|request| request.stage)
+            .collect::<Vec<_>>(),
+        Stage::ALL
+    );
+    assert!(
+        !by_hand.path("models").exists(),
+        "a dry run wrote something"
+    );
     for request in first {
         make(&by_hand, request);
     }
     by_hand.done("promote v0002 --models models/run --verdict datasets/run/gate/generation=0001");
     let outcome = run(&by_loop, &["--generations", "1"]);
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
-    assert_eq!(made(&by_hand).keys().collect::<Vec<_>>(), made(&by_loop).keys().collect::<Vec<_>>());
-    assert!(made(&by_hand) == made(&by_loop), "the requests make other bytes than the run");
+    assert_eq!(
+        made(&by_hand).keys().collect::<Vec<_>>(),
+        made(&by_loop).keys().collect::<Vec<_>>()
+    );
+    assert!(
+        made(&by_hand) == made(&by_loop),
+        "the requests make other bytes than the run"
+    );
     let second = requests(&by_loop);
     let version = |request: &Request, role| request.models[&role].name.to_string();
     assert_eq!(
-        (version(&second[2], Role::Model), version(&second[3], Role::Candidate)),
+        (
+            version(&second[2], Role::Model),
+            version(&second[3], Role::Candidate)
+        ),
         ("v0003".into(), "v0004".into())
     );
     assert_eq!(run(&by_loop, &[]).code, Some(0));
@@ -80,14 +121,23 @@ fn the_requests_of_a_dry_run_make_the_bytes_of_the_run() {
 fn the_loop_the_command_line_and_a_plan_ask_for_the_same() {
     let workspace = Workspace::new();
     let config = config(&workspace);
-    let [asked, ..] = &requests(&workspace)[..] else { panic!("a generation has stages") };
+    let [asked, ..] = &requests(&workspace)[..] else {
+        panic!("a generation has stages")
+    };
     let output = asked.output.as_ref().unwrap().display();
-    let command = format!("generate --config {config} --model builtin:disc-count --output {output}");
+    let command =
+        format!("generate --config {config} --model builtin:disc-count --output {output}");
     workspace.done(&format!("{command} --plan plan.json"));
     let renma = env!("CARGO_BIN_EXE_renma");
     let on = format!("{renma} shard run {{plan}} {{shard}}");
-    assert_eq!(run(&workspace, &["--generations", "1", "--on", &on]).code, Some(0));
-    for plan in ["plan.json", "datasets/run/plans/generation=0001/generate.json"] {
+    assert_eq!(
+        run(&workspace, &["--generations", "1", "--on", &on]).code,
+        Some(0)
+    );
+    for plan in [
+        "plan.json",
+        "datasets/run/plans/generation=0001/generate.json",
+    ] {
         let plan: Value = read_sealed(&workspace.path(plan)).unwrap();
         assert_eq!(plan["request"], serde_json::to_value(asked).unwrap());
     }
@@ -101,7 +151,11 @@ fn check_canary(workspace: &Workspace, options: &[&str]) {
     let mut command = pipeline_command(workspace, "", "");
     let outcome: Outcome = command.args(options).output().unwrap().into();
     for folder in [".", "models", "models/run", "datasets", "configs"] {
-        assert!(!workspace.path(folder).join("canary").exists(), "{options:?} ran a command\n{}", outcome.stderr);
+        assert!(
+            !workspace.path(folder).join("canary").exists(),
+            "{options:?} ran a command\n{}",
+            outcome.stderr
+        );
     }
 }
 
@@ -125,7 +179,15 @@ fn a_start_with_a_line_end_in_its_name_runs_no_command() {
     let workspace = Workspace::new();
     let start = toml::Value::from(EXECUTES).to_string();
     workspace.config("run", "smoke", &[]);
-    check_canary(&workspace, &["--config", "configs/run.toml", "--set", &format!("run.start={start}")]);
+    check_canary(
+        &workspace,
+        &[
+            "--config",
+            "configs/run.toml",
+            "--set",
+            &format!("run.start={start}"),
+        ],
+    );
 }
 
 #[test]
@@ -141,15 +203,29 @@ fn a_config_with_a_line_end_in_its_name_runs_no_command() {
 fn a_folder_is_entered_and_the_config_stays_relative_to_the_caller() {
     let workspace = Workspace::new();
     config(&workspace);
-    copy_folder(&workspace.path("configs"), &workspace.path("elsewhere/configs"));
-    std::fs::rename(workspace.path("elsewhere/configs/run.toml"), workspace.path("elsewhere/mine.toml")).unwrap();
-    copy_folder(&workspace.path("configs/features"), &workspace.path("elsewhere/features"));
+    copy_folder(
+        &workspace.path("configs"),
+        &workspace.path("elsewhere/configs"),
+    );
+    std::fs::rename(
+        workspace.path("elsewhere/configs/run.toml"),
+        workspace.path("elsewhere/mine.toml"),
+    )
+    .unwrap();
+    copy_folder(
+        &workspace.path("configs/features"),
+        &workspace.path("elsewhere/features"),
+    );
     std::fs::create_dir(workspace.path("there")).unwrap();
     let options = "run -C there --config elsewhere/mine.toml --generations 1";
     let outcome = workspace.run(options);
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     assert!(workspace.path("there/models/mine/champion.json").exists());
-    assert!(outcome.stdout.contains(" run -C there --config "), "{}", outcome.stdout);
+    assert!(
+        outcome.stdout.contains(" run -C there --config "),
+        "{}",
+        outcome.stdout
+    );
 }
 
 #[test]
@@ -165,16 +241,31 @@ fn what_a_run_says_to_do_next_works_where_it_was_called() {
         copy_folder(&workspace.path("configs"), &workspace.path("there/configs"));
         let printed = workspace.done(&format!("{call} --generations 1"));
         let pasted = |name: &str, option: Option<&str>| -> Outcome {
-            let line = printed.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{printed}"));
+            let line = printed
+                .lines()
+                .find(|line| line.starts_with(name))
+                .unwrap_or_else(|| panic!("{printed}"));
             let words = shlex::split(line).unwrap();
-            let words: Vec<&str> = words[2..].iter().map(String::as_str).chain(option).collect();
+            let words: Vec<&str> = words[2..]
+                .iter()
+                .map(String::as_str)
+                .chain(option)
+                .collect();
             workspace.command(&words).output().unwrap().into()
         };
         let next = pasted("continue ", Some("--dry-run"));
         assert_eq!(next.code, Some(0), "{call}: {}", next.stderr);
-        assert!(next.stderr.contains("  make    generations 2 to 6\n"), "{call}: {}", next.stderr);
+        assert!(
+            next.stderr.contains("  make    generations 2 to 6\n"),
+            "{call}: {}",
+            next.stderr
+        );
         let play = pasted("play ", None);
         assert_eq!(play.code, Some(0), "{call}: {}", play.stderr);
-        assert!(play.stderr.contains("(the champion of "), "{call}: {}", play.stderr);
+        assert!(
+            play.stderr.contains("(the champion of "),
+            "{call}: {}",
+            play.stderr
+        );
     }
 }

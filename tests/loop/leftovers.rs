@@ -43,23 +43,36 @@ fn plant_living(workspace: &Workspace, name: &str) -> (PathBuf, File) {
 
 /// Everything under a folder that a killed process may have left.
 fn temporaries(folder: &Path) -> Vec<PathBuf> {
-    all_paths(folder).into_iter().filter(|path| path.to_str().unwrap().contains("/.tmp-")).collect()
+    all_paths(folder)
+        .into_iter()
+        .filter(|path| path.to_str().unwrap().contains("/.tmp-"))
+        .collect()
 }
 
 #[test]
 fn every_writer_of_a_dataset_sweeps_what_is_dead_and_keeps_what_lives() {
     let workspace = Workspace::new();
     let config = workspace.config("quick", "smoke", &QUICK);
-    workspace.done(&format!("generate --plan plan.json --config {config} --shards 2 --output data"));
+    workspace.done(&format!(
+        "generate --plan plan.json --config {config} --shards 2 --output data"
+    ));
     for arguments in [
         "shard run plan.json 0",
         "shard run plan.json 1",
         "shard finish plan.json",
         &format!("generate --config {config} --output data"),
     ] {
-        let dead = ["games/.tmp-dead01", "positions/.tmp-dead02", ".tmp-renma-dead03"];
+        let dead = [
+            "games/.tmp-dead01",
+            "positions/.tmp-dead02",
+            ".tmp-renma-dead03",
+        ];
         let dead = dead.map(|name| plant(&workspace, &format!("data/{name}")));
-        let living = ["games/.tmp-renma-live01", "positions/.tmp-live02", ".tmp-renma-live03"];
+        let living = [
+            "games/.tmp-renma-live01",
+            "positions/.tmp-live02",
+            ".tmp-renma-live03",
+        ];
         let living = living.map(|name| plant_living(&workspace, &format!("data/{name}")));
         workspace.done(arguments);
         for path in &dead {
@@ -78,7 +91,11 @@ fn hidden_files_are_no_damage_and_others_are() {
     let workspace = Workspace::new();
     let config = workspace.config("quick", "smoke", &QUICK);
     workspace.done(&format!("generate --config {config} --output data"));
-    for name in ["games/.DS_Store", "positions/.tmp-dead", "positions/._part-00000.parquet"] {
+    for name in [
+        "games/.DS_Store",
+        "positions/.tmp-dead",
+        "positions/._part-00000.parquet",
+    ] {
         plant(&workspace, &format!("data/{name}"));
     }
     workspace.done("dataset verify data");
@@ -99,8 +116,13 @@ fn a_killed_import_leaves_nothing_after_the_next_one() {
     let mut child = workspace.start(&format!("{import} --label-depth 9 --threads 1"));
     // Until its folder exists, its claim may not be locked yet, and others may remove it.
     let has_folder = || {
-        let entries = fs::read_dir(workspace.path("out")).into_iter().flatten().flatten();
-        entries.map(|entry| entry.path()).any(|path| path.is_dir() && path.to_str().unwrap().contains("/.tmp-"))
+        let entries = fs::read_dir(workspace.path("out"))
+            .into_iter()
+            .flatten()
+            .flatten();
+        entries
+            .map(|entry| entry.path())
+            .any(|path| path.is_dir() && path.to_str().unwrap().contains("/.tmp-"))
     };
     assert!(reached(&mut child, has_folder), "it ended too soon");
     send(&child, Signal::STOP);
@@ -113,7 +135,10 @@ fn a_killed_import_leaves_nothing_after_the_next_one() {
     child.wait().unwrap();
     workspace.done(import);
     let after = temporaries(&workspace.path("out"));
-    assert!(!left.is_empty() && after.is_empty(), "{left:?} became {after:?}");
+    assert!(
+        !left.is_empty() && after.is_empty(),
+        "{left:?} became {after:?}"
+    );
 }
 
 #[test]
@@ -125,10 +150,14 @@ fn an_export_sweeps_what_a_killed_one_left_beside_it() {
         "dataset export data --format obf --output out/positions.obf",
         "dataset export data --format obf --output out/positions.obf --force",
     ] {
-        let dead = ["out/.tmp-renma-dead01", "out/.tmp-renma-dead02.d/part"].map(|name| plant(&workspace, name));
+        let dead = ["out/.tmp-renma-dead01", "out/.tmp-renma-dead02.d/part"]
+            .map(|name| plant(&workspace, name));
         let (living, lock) = plant_living(&workspace, "out/.tmp-renma-live01");
         workspace.done(arguments);
-        assert!(living.exists() && dead.iter().all(|path| !path.exists()), "renma {arguments}");
+        assert!(
+            living.exists() && dead.iter().all(|path| !path.exists()),
+            "renma {arguments}"
+        );
         drop(lock);
     }
 }
@@ -137,7 +166,8 @@ fn an_export_sweeps_what_a_killed_one_left_beside_it() {
 fn files_of_others_beside_an_output_are_left_alone() {
     let workspace = Workspace::new();
     workspace.write("games.wtb", WTHOR);
-    let foreign = [".tmp-notes", ".tmp-folder/notes", ".tmpfile"].map(|name| plant(&workspace, name));
+    let foreign =
+        [".tmp-notes", ".tmp-folder/notes", ".tmpfile"].map(|name| plant(&workspace, name));
     workspace.done("dataset import games.wtb --format wthor --output imported");
     workspace.done("dataset import games.wtb --format wthor --output labeled --label-depth 1");
     assert!(foreign.iter().all(|path| path.exists()));
@@ -149,10 +179,20 @@ fn a_registry_loses_its_dead_drafts_with_the_next_version() {
     let config = workspace.config("quick", "smoke", &QUICK);
     workspace.done(&format!("generate --config {config} --output data"));
     for (arguments, version) in [
-        (format!("train --config {config} --dataset data --models registry"), "v0001"),
-        (format!("fit-mpc --config {config} --model v0001 --models registry --output mpc"), "v0002"),
+        (
+            format!("train --config {config} --dataset data --models registry"),
+            "v0001",
+        ),
+        (
+            format!("fit-mpc --config {config} --model v0001 --models registry --output mpc"),
+            "v0002",
+        ),
     ] {
-        let dead = [".tmp-dead01/model.json", ".tmp-renma-dead02.d/weights.parquet", ".tmp-renma-dead03"];
+        let dead = [
+            ".tmp-dead01/model.json",
+            ".tmp-renma-dead02.d/weights.parquet",
+            ".tmp-renma-dead03",
+        ];
         for name in dead {
             plant(&workspace, &format!("registry/{name}"));
         }
@@ -160,7 +200,11 @@ fn a_registry_loses_its_dead_drafts_with_the_next_version() {
         let draft = plant(&workspace, "registry/.tmp-renma-live01.d/model.json");
         let sample = plant(&workspace, "mpc/samples/.tmp-dead");
         assert_eq!(workspace.done(&arguments), version);
-        assert_eq!(temporaries(&workspace.path("registry")), [claim.clone(), draft.clone()], "{arguments}");
+        assert_eq!(
+            temporaries(&workspace.path("registry")),
+            [claim.clone(), draft.clone()],
+            "{arguments}"
+        );
         assert!(!sample.exists() || version == "v0001", "{arguments}");
         drop(lock);
         fs::remove_file(claim).unwrap();
@@ -186,21 +230,39 @@ fn clearing_away_sweeps_all_dead_drafts_of_a_run() {
     ] {
         plant(&workspace, name);
     }
-    let trained = Registry::new(&workspace.path("models/run")).documents().unwrap().remove(0).origin.step;
-    let [learned, unfinished] = [&trained.short()[..], "000000000000"]
-        .map(|step| plant(&workspace, &format!("models/run/.train.checkpoints/{step}/part-00000")));
+    let trained = Registry::new(&workspace.path("models/run"))
+        .documents()
+        .unwrap()
+        .remove(0)
+        .origin
+        .step;
+    let [learned, unfinished] = [&trained.short()[..], "000000000000"].map(|step| {
+        plant(
+            &workspace,
+            &format!("models/run/.train.checkpoints/{step}/part-00000"),
+        )
+    });
     let planted = temporaries(&workspace.path(""));
-    let (living, lock) = plant_living(&workspace, "datasets/run/selfplay/generation=0001/games/.tmp-live");
+    let (living, lock) = plant_living(
+        &workspace,
+        "datasets/run/selfplay/generation=0001/games/.tmp-live",
+    );
     workspace.done("gc --config configs/run.toml --dry-run");
     assert_eq!(temporaries(&workspace.path("")).len(), planted.len() + 1);
     assert!(learned.exists());
     workspace.done("gc --config configs/run.toml");
     assert_eq!(temporaries(&workspace.path("")), [living]);
-    assert!(!learned.exists() && unfinished.exists(), "only those of published models are done with");
+    assert!(
+        !learned.exists() && unfinished.exists(),
+        "only those of published models are done with"
+    );
     drop(lock);
     workspace.done("gc --config configs/run.toml");
     assert!(temporaries(&workspace.path("")).is_empty());
-    assert!(files(workspace.root()) == before, "more than drafts was removed");
+    assert!(
+        files(workspace.root()) == before,
+        "more than drafts was removed"
+    );
 }
 
 #[test]
@@ -208,8 +270,14 @@ fn two_trainings_of_one_step_make_one_version() {
     let workspace = Workspace::new();
     let config = workspace.config("quick", "smoke", &QUICK);
     workspace.done(&format!("generate --config {config} --output data"));
-    let other = workspace.config("other", "smoke", &[&QUICK[..], &[("run.seed", "2")]].concat());
-    workspace.done(&format!("train --config {other} --dataset data --models registry"));
+    let other = workspace.config(
+        "other",
+        "smoke",
+        &[&QUICK[..], &[("run.seed", "2")]].concat(),
+    );
+    workspace.done(&format!(
+        "train --config {other} --dataset data --models registry"
+    ));
     // With so many versions a look at all takes longer than the moment in which a new one appears.
     let mut document: Value = read_sealed(&workspace.path("registry/v0001/model.json")).unwrap();
     for number in 2..=800 {
@@ -231,7 +299,13 @@ fn two_trainings_of_one_step_make_one_version() {
         registry: registry.clone(),
         memory: 0,
     };
-    let context = Context { threads: 1, stop: &NEVER, budget_spent: &NEVER, progress: &(), host: &() };
+    let context = Context {
+        threads: 1,
+        stop: &NEVER,
+        budget_spent: &NEVER,
+        progress: &(),
+        host: &(),
+    };
     let when_free = || loop {
         match train(&task, context) {
             Err(StageError::Artifact(ArtifactError::Busy { .. })) => {}
@@ -240,7 +314,10 @@ fn two_trainings_of_one_step_make_one_version() {
     };
     let ids = std::thread::scope(|scope| {
         let callers: Vec<_> = (0..3).map(|_| scope.spawn(when_free)).collect();
-        callers.into_iter().map(|caller| caller.join().unwrap()).collect::<Vec<_>>()
+        callers
+            .into_iter()
+            .map(|caller| caller.join().unwrap())
+            .collect::<Vec<_>>()
     });
     assert_eq!(
         (ids, registry.version_last().unwrap().map(VersionId::number)),
@@ -253,6 +330,8 @@ fn a_published_folder_holds_no_lock_and_nothing_is_left_beside_it() {
     let workspace = Workspace::new();
     workspace.write("games.wtb", WTHOR);
     workspace.done("dataset import games.wtb --format wthor --output out/imported");
-    let shown = files(&workspace.path("out")).into_keys().map(|name| workspace.path("out").join(name));
+    let shown = files(&workspace.path("out"))
+        .into_keys()
+        .map(|name| workspace.path("out").join(name));
     assert_eq!(all_paths(&workspace.path("out")), shown.collect::<Vec<_>>());
 }

@@ -2,7 +2,8 @@
 //! asked for is removed.
 
 use crate::support::workspace::{
-    self, Workspace, check_pipeline as check, check_same, copy_folder, files, pipeline_from, start_pipeline,
+    self, Workspace, check_pipeline as check, check_same, copy_folder, files, pipeline_from,
+    start_pipeline,
 };
 use renma::artifact::dataset::verdict::read_verdict;
 use renma::artifact::seal::{read_sealed, write_sealed};
@@ -61,7 +62,11 @@ fn copy_of_run() -> Workspace {
 /// Every file of the run that is data.
 fn data(workspace: &Workspace) -> BTreeMap<String, Vec<u8>> {
     let mut all = files(&workspace.path("datasets"));
-    all.extend(files(&workspace.path("models")).into_iter().map(|(name, bytes)| (format!("models/{name}"), bytes)));
+    all.extend(
+        files(&workspace.path("models"))
+            .into_iter()
+            .map(|(name, bytes)| (format!("models/{name}"), bytes)),
+    );
     all
 }
 
@@ -73,13 +78,26 @@ fn generation(workspace: &Workspace, number: u32) -> BTreeMap<String, Vec<u8>> {
 }
 
 fn manifest(workspace: &Workspace, number: u32) -> Value {
-    read_sealed(&workspace.path(&format!("datasets/run/selfplay/generation={number:04}/manifest.json"))).unwrap()
+    read_sealed(&workspace.path(&format!(
+        "datasets/run/selfplay/generation={number:04}/manifest.json"
+    )))
+    .unwrap()
 }
 
 /// Bytes of all files below a folder.
 fn bytes_in(folder: &Path) -> u64 {
-    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    entries.map(|path| if path.is_dir() { bytes_in(&path) } else { path.metadata().unwrap().len() }).sum()
+    let entries = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    entries
+        .map(|path| {
+            if path.is_dir() {
+                bytes_in(&path)
+            } else {
+                path.metadata().unwrap().len()
+            }
+        })
+        .sum()
 }
 
 fn champion(workspace: &Workspace) -> Option<String> {
@@ -90,7 +108,11 @@ fn champion(workspace: &Workspace) -> Option<String> {
 /// The config of the run, its models and its datasets.
 fn opened(workspace: &Workspace, config: &str) -> (LoadedConfig, Registry, PathBuf) {
     let config = load_config(&workspace.path(config)).unwrap();
-    (config, Registry::new(&workspace.path("models/run")), workspace.path("datasets/run"))
+    (
+        config,
+        Registry::new(&workspace.path("models/run")),
+        workspace.path("datasets/run"),
+    )
 }
 
 #[test]
@@ -98,15 +120,44 @@ fn a_changed_key_stops_a_run_with_finished_generations_and_names_both_values() {
     let workspace = copy_of_run();
     let before = data(&workspace);
     for (key, value, words) in [
-        ("generate.exploration", "0.02", "generate.exploration is 0.01 in the run and 0.02 in the config"),
-        ("generate.games", "8", "generate.games is 12 in the run and 8 in the config"),
-        ("train.epochs", "3", "train.epochs is 2 in the run and 3 in the config"),
-        ("gate.depth", "2", "gate.depth is 1 in the run and 2 in the config"),
-        ("run.seed", "7", "run.seed is 1 in the run and 7 in the config"),
-        ("run.window", "1", "run.window is 2 in the run and 1 in the config"),
+        (
+            "generate.exploration",
+            "0.02",
+            "generate.exploration is 0.01 in the run and 0.02 in the config",
+        ),
+        (
+            "generate.games",
+            "8",
+            "generate.games is 12 in the run and 8 in the config",
+        ),
+        (
+            "train.epochs",
+            "3",
+            "train.epochs is 2 in the run and 3 in the config",
+        ),
+        (
+            "gate.depth",
+            "2",
+            "gate.depth is 1 in the run and 2 in the config",
+        ),
+        (
+            "run.seed",
+            "7",
+            "run.seed is 1 in the run and 7 in the config",
+        ),
+        (
+            "run.window",
+            "1",
+            "run.window is 2 in the run and 1 in the config",
+        ),
     ] {
         let config = tiny(&workspace, "run", &[(key, value), ("run.generations", "3")]);
-        check(&workspace, &format!("--config {config}"), 2, &[words, "--from-next", "--restart"]);
+        check(
+            &workspace,
+            &format!("--config {config}"),
+            2,
+            &[words, "--from-next", "--restart"],
+        );
         assert!(data(&workspace) == before, "{key}: something changed");
         let status = workspace.done(&format!("status --config {config}"));
         assert!(status.contains(words), "{status}");
@@ -114,20 +165,47 @@ fn a_changed_key_stops_a_run_with_finished_generations_and_names_both_values() {
     let elsewhere = tiny(&workspace, "elsewhere", &[("train.clip", "100")]);
     std::fs::create_dir(workspace.path("other")).unwrap();
     std::fs::rename(workspace.path(&elsewhere), workspace.path("other/run.toml")).unwrap();
-    copy_folder(&workspace.path("configs/features"), &workspace.path("other/features"));
-    check(&workspace, "--config other/run.toml", 2, &["train.clip is 20000 in the run and 100 in the config"]);
-    assert!(data(&workspace) == before, "a config of the same name changed something");
+    copy_folder(
+        &workspace.path("configs/features"),
+        &workspace.path("other/features"),
+    );
+    check(
+        &workspace,
+        "--config other/run.toml",
+        2,
+        &["train.clip is 20000 in the run and 100 in the config"],
+    );
+    assert!(
+        data(&workspace) == before,
+        "a config of the same name changed something"
+    );
 }
 
 #[test]
 fn the_number_of_generations_may_change_at_any_time() {
     let workspace = copy_of_run();
     let before = generation(&workspace, 1);
-    let config = tiny(&workspace, "run", &[("run.generations", "3"), ("run.keep_generations", "5")]);
-    let status: Value = serde_json::from_str(&workspace.done(&format!("status --config {config} --json"))).unwrap();
-    let coming = status["stage_states"].as_array().unwrap().iter().find(|state| state["generation"] == 3).unwrap();
-    assert!(coming["state"] == "missing" && coming["parts"].is_null(), "nothing of it is made: {coming}");
-    let on_disk: u64 = ["models/run", "datasets/run"].map(|folder| bytes_in(&workspace.path(folder))).iter().sum();
+    let config = tiny(
+        &workspace,
+        "run",
+        &[("run.generations", "3"), ("run.keep_generations", "5")],
+    );
+    let status: Value =
+        serde_json::from_str(&workspace.done(&format!("status --config {config} --json"))).unwrap();
+    let coming = status["stage_states"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|state| state["generation"] == 3)
+        .unwrap();
+    assert!(
+        coming["state"] == "missing" && coming["parts"].is_null(),
+        "nothing of it is made: {coming}"
+    );
+    let on_disk: u64 = ["models/run", "datasets/run"]
+        .map(|folder| bytes_in(&workspace.path(folder)))
+        .iter()
+        .sum();
     assert_eq!(status["bytes_on_disk"], on_disk);
     check(&workspace, &format!("--config {config}"), 0, &[]);
     assert!(generation(&workspace, 1) == before && !generation(&workspace, 3).is_empty());
@@ -146,22 +224,48 @@ fn a_newer_algorithm_stops_a_run_until_it_is_taken_from_the_next_generation_on()
     let words = "the algorithm of train is 0 in the run and 3 in this renma";
     check(&workspace, &format!("--config {config}"), 2, &[words]);
     assert!(generation(&workspace, 3).is_empty());
-    check(&workspace, &format!("--config {config} --from-next"), 0, &[]);
+    check(
+        &workspace,
+        &format!("--config {config} --from-next"),
+        0,
+        &[],
+    );
     assert!(generation(&workspace, 1) == before && !generation(&workspace, 3).is_empty());
 }
 
 #[test]
 fn from_next_keeps_what_is_finished_and_reruns_repeat_it() {
     let workspace = copy_of_run();
-    let config = tiny(&workspace, "run", &[("generate.exploration", "0.5"), ("run.generations", "3")]);
+    let config = tiny(
+        &workspace,
+        "run",
+        &[("generate.exploration", "0.5"), ("run.generations", "3")],
+    );
     let finished = [generation(&workspace, 1), generation(&workspace, 2)];
-    check(&workspace, &format!("--config {config} --from-next"), 0, &[]);
-    assert!([generation(&workspace, 1), generation(&workspace, 2)] == finished, "finished generations changed");
-    let explorations = [1, 2, 3].map(|number| manifest(&workspace, number)["config"]["exploration"].as_f64().unwrap());
+    check(
+        &workspace,
+        &format!("--config {config} --from-next"),
+        0,
+        &[],
+    );
+    assert!(
+        [generation(&workspace, 1), generation(&workspace, 2)] == finished,
+        "finished generations changed"
+    );
+    let explorations = [1, 2, 3].map(|number| {
+        manifest(&workspace, number)["config"]["exploration"]
+            .as_f64()
+            .unwrap()
+    });
     assert_eq!(explorations, [0.01, 0.01, 0.5]);
     let all = data(&workspace);
     check(&workspace, &format!("--config {config}"), 0, &[]);
-    check(&workspace, &format!("--config {config} --from-next"), 0, &[]);
+    check(
+        &workspace,
+        &format!("--config {config} --from-next"),
+        0,
+        &[],
+    );
     assert!(data(&workspace) == all, "a rerun changed something");
 }
 
@@ -170,8 +274,17 @@ fn a_change_that_no_generation_has_begun_with_can_be_taken_back() {
     let workspace = copy_of_run();
     let before = data(&workspace);
     let changed = tiny(&workspace, "run", &[("train.epochs", "3")]);
-    check(&workspace, &format!("--config {changed} --from-next"), 0, &[]);
-    assert!(workspace.path("models/run/config/generation=0003/run.toml").exists());
+    check(
+        &workspace,
+        &format!("--config {changed} --from-next"),
+        0,
+        &[],
+    );
+    assert!(
+        workspace
+            .path("models/run/config/generation=0003/run.toml")
+            .exists()
+    );
     let config = tiny(&workspace, "run", &[]);
     check(&workspace, &format!("--config {config}"), 0, &[]);
     assert!(data(&workspace) == before);
@@ -183,24 +296,40 @@ fn a_built_in_start_of_another_release_leaves_finished_generations_alone() {
     let config = tiny(&workspace, "run", &[("run.generations", "3")]);
     // What train, fit-mpc and gate of the first generation made.
     let made = || -> Vec<[Value; 4]> {
-        let status: Value = serde_json::from_str(&workspace.done(&format!("status --config {config} --json"))).unwrap();
+        let status: Value =
+            serde_json::from_str(&workspace.done(&format!("status --config {config} --json")))
+                .unwrap();
         let states = status["stage_states"].as_array().unwrap()[1..4].iter();
-        states.map(|state| ["stage", "state", "step", "version"].map(|key| state[key].clone())).collect()
+        states
+            .map(|state| ["stage", "state", "step", "version"].map(|key| state[key].clone()))
+            .collect()
     };
     let known = made();
-    assert!(known.iter().all(|[_, state, step, _]| state == "done" && step.is_string()), "{known:?}");
+    assert!(
+        known
+            .iter()
+            .all(|[_, state, step, _]| state == "done" && step.is_string()),
+        "{known:?}"
+    );
     // As if disc-count had been another model when the run began.
     let path = workspace.path("models/run/lineage.json");
     let mut lineage: Value = read_sealed(&path).unwrap();
     let other = "0".repeat(64);
     let gate = workspace.path("datasets/run/gate/generation=0001/verdict.json");
     let mut verdict: Value = read_sealed(&gate).unwrap();
-    assert_eq!(lineage["generations"][0]["player"]["name"], "builtin:disc-count");
+    assert_eq!(
+        lineage["generations"][0]["player"]["name"],
+        "builtin:disc-count"
+    );
     lineage["generations"][0]["player"]["content"] = other.clone().into();
     verdict["baseline"]["content"] = other.into();
     write_sealed(&path, &lineage).unwrap();
     write_sealed(&gate, &verdict).unwrap();
-    assert_eq!(made(), known, "steps that this release cannot compute are those that the files record");
+    assert_eq!(
+        made(),
+        known,
+        "steps that this release cannot compute are those that the files record"
+    );
     let before = generation(&workspace, 1);
     check(&workspace, &format!("--config {config}"), 0, &[]);
     assert!(generation(&workspace, 1) == before && !generation(&workspace, 3).is_empty());
@@ -209,17 +338,31 @@ fn a_built_in_start_of_another_release_leaves_finished_generations_alone() {
 #[test]
 fn a_snapshot_keeps_every_form_of_a_key() {
     let workspace = Workspace::new();
-    let level = [("gate.mpc_level", "{ t = 1.4 }"), ("generate.mpc_level", "87"), ("run.generations", "1")];
+    let level = [
+        ("gate.mpc_level", "{ t = 1.4 }"),
+        ("generate.mpc_level", "87"),
+        ("run.generations", "1"),
+    ];
     let config = tiny(&workspace, "run", &level);
     let text = std::fs::read_to_string(workspace.path(&config)).unwrap();
     workspace.write(&config, text + "\n[selective]\nthreshold = 4.0\nrank = 6\n");
     check(&workspace, &format!("--config {config}"), 0, &[]);
     let all = data(&workspace);
     check(&workspace, &format!("--config {config}"), 0, &[]);
-    check(&workspace, "--config models/run/config/generation=0001/run.toml", 0, &[]);
+    check(
+        &workspace,
+        "--config models/run/config/generation=0001/run.toml",
+        0,
+        &[],
+    );
     assert!(data(&workspace) == all);
     let config = tiny(&workspace, "run", &level);
-    check(&workspace, &format!("--config {config}"), 2, &["selective.rank is 6 in the run and nothing in the config"]);
+    check(
+        &workspace,
+        &format!("--config {config}"),
+        2,
+        &["selective.rank is 6 in the run and nothing in the config"],
+    );
 }
 
 #[test]
@@ -228,11 +371,31 @@ fn a_generation_that_has_begun_is_finished_with_its_old_keys() {
     let gate = workspace.path("datasets/run/gate/generation=0002");
     let whole = generation(&workspace, 2);
     std::fs::remove_dir_all(gate).unwrap();
-    let config =
-        tiny(&workspace, "run", &[("generate.exploration", "0.5"), ("gate.depth", "2"), ("run.generations", "3")]);
-    check(&workspace, &format!("--config {config}"), 2, &["generation 1 is finished", "gate.depth"]);
-    check(&workspace, &format!("--config {config} --from-next"), 0, &[]);
-    assert!(generation(&workspace, 2) == whole, "the begun generation was finished with the new keys");
+    let config = tiny(
+        &workspace,
+        "run",
+        &[
+            ("generate.exploration", "0.5"),
+            ("gate.depth", "2"),
+            ("run.generations", "3"),
+        ],
+    );
+    check(
+        &workspace,
+        &format!("--config {config}"),
+        2,
+        &["generation 1 is finished", "gate.depth"],
+    );
+    check(
+        &workspace,
+        &format!("--config {config} --from-next"),
+        0,
+        &[],
+    );
+    assert!(
+        generation(&workspace, 2) == whole,
+        "the begun generation was finished with the new keys"
+    );
     assert_eq!(manifest(&workspace, 3)["config"]["exploration"], 0.5);
 }
 
@@ -246,7 +409,10 @@ fn a_stage_of_a_later_generation_that_others_made_is_not_replaced() {
     ));
     let made = generation(&workspace, 3);
     check(&workspace, &format!("--config {config}"), 2, &[output]);
-    assert!(generation(&workspace, 3) == made, "what the run did not make is replaced");
+    assert!(
+        generation(&workspace, 3) == made,
+        "what the run did not make is replaced"
+    );
 }
 
 #[test]
@@ -254,18 +420,26 @@ fn a_first_generation_that_has_begun_keeps_its_player_whatever_was_promoted_sinc
     let workspace = copy_of_run();
     let played = generation(&workspace, 1);
     for generation in ["generation=0001", "generation=0002"] {
-        std::fs::remove_dir_all(workspace.path(&format!("datasets/run/gate/{generation}"))).unwrap();
+        std::fs::remove_dir_all(workspace.path(&format!("datasets/run/gate/{generation}")))
+            .unwrap();
     }
     workspace.done("promote models/run/v0002");
     let config = tiny(&workspace, "run", &[("run.generations", "1")]);
     check(&workspace, &format!("--config {config}"), 0, &[]);
-    assert!(generation(&workspace, 1) == played, "the first generation was made again with another player");
+    assert!(
+        generation(&workspace, 1) == played,
+        "the first generation was made again with another player"
+    );
 }
 
 #[test]
 fn before_a_generation_is_finished_a_changed_key_needs_no_option() {
     let workspace = Workspace::new();
-    let config = tiny(&workspace, "run", &[("run.generations", "1"), ("gate.mode", "\"sprt\"")]);
+    let config = tiny(
+        &workspace,
+        "run",
+        &[("run.generations", "1"), ("gate.mode", "\"sprt\"")],
+    );
     check(&workspace, &format!("--config {config}"), 0, &[]);
     std::fs::remove_dir_all(workspace.path("datasets/run/gate/generation=0001")).unwrap();
     let changes = [
@@ -276,7 +450,12 @@ fn before_a_generation_is_finished_a_changed_key_needs_no_option() {
         ("run.generations", "1"),
     ];
     let config = tiny(&workspace, "run", &changes);
-    check(&workspace, &format!("--config {config}"), 0, &["removing generation 1: 12 games of self-play"]);
+    check(
+        &workspace,
+        &format!("--config {config}"),
+        0,
+        &["removing generation 1: 12 games of self-play"],
+    );
     assert_eq!(manifest(&workspace, 1)["done"], 6);
     workspace.done("dataset verify datasets/run/selfplay/generation=0001");
     let whole = Workspace::new();
@@ -284,14 +463,22 @@ fn before_a_generation_is_finished_a_changed_key_needs_no_option() {
     check(&whole, &format!("--config {config}"), 0, &[]);
     for stage in ["selfplay", "mpc"] {
         let folder = format!("datasets/run/{stage}/generation=0001");
-        check_same(&workspace.path(&folder), &whole.path(&folder), "cut back and made so");
+        check_same(
+            &workspace.path(&folder),
+            &whole.path(&folder),
+            "cut back and made so",
+        );
     }
 }
 
 #[test]
 fn after_every_fifth_generation_the_champion_plays_a_former_one() {
     let workspace = Workspace::new();
-    let more = [("run.generations", "5"), ("generate.games", "60"), ("gate.games", "40")];
+    let more = [
+        ("run.generations", "5"),
+        ("generate.games", "60"),
+        ("gate.games", "40"),
+    ];
     let config = tiny(&workspace, "run", &more);
     check(&workspace, &format!("--config {config}"), 0, &[]);
     let folders = |stage: &str| workspace.path(&format!("datasets/run/{stage}/generation=0005"));
@@ -303,24 +490,41 @@ fn after_every_fifth_generation_the_champion_plays_a_former_one() {
     let drift = folders("drift");
     std::fs::rename(&drift, workspace.path("aside")).unwrap();
     let (_, registry, datasets) = opened(&workspace, &config);
-    let ladder = standings(&gates(&datasets).unwrap(), &datasets, &Versions::read(&registry).unwrap()).unwrap();
+    let ladder = standings(
+        &gates(&datasets).unwrap(),
+        &datasets,
+        &Versions::read(&registry).unwrap(),
+    )
+    .unwrap();
     // As if its promotion had been taken back and gc had removed it.
     let (loaded, registry, datasets) = opened(&workspace, &config);
     let mut lineage = Lineage::read(&loaded, &registry, &datasets).unwrap();
     lineage.closed.generation = 5;
-    let players = lineage.file.generations.iter_mut().map(|entry| &mut entry.player);
+    let players = lineage
+        .file
+        .generations
+        .iter_mut()
+        .map(|entry| &mut entry.player);
     players
         .filter(|player| player.content == verdict.baseline.content)
         .for_each(|gone| gone.name = "v0999".parse().unwrap());
-    let (next, _) = lineage.preview_next(Change::Refuse, Generations::Last(5)).unwrap();
+    let (next, _) = lineage
+        .preview_next(Change::Refuse, Generations::Last(5))
+        .unwrap();
     assert_ne!(
         next.veteran.map(|veteran| veteran.to_string()).as_deref(),
         Some("v0999"),
         "a version that is gone was to play"
     );
     std::fs::rename(workspace.path("aside"), &drift).unwrap();
-    let elo =
-        |content: &str| ladder.iter().find(|standing| standing.content.to_string() == content).unwrap().rating.elo;
+    let elo = |content: &str| {
+        ladder
+            .iter()
+            .find(|standing| standing.content.to_string() == content)
+            .unwrap()
+            .rating
+            .elo
+    };
     let best = elo(&verdict.candidate.content.to_string());
     let lineage: Value = read_sealed(&workspace.path("models/run/lineage.json")).unwrap();
     let players = lineage["generations"].as_array().unwrap().iter();
@@ -329,12 +533,23 @@ fn after_every_fifth_generation_the_champion_plays_a_former_one() {
     assert_eq!(oldest, Some(verdict.baseline.content.to_string().as_str()));
     let before = data(&workspace);
     check(&workspace, &format!("--config {config}"), 0, &[]);
-    assert!(data(&workspace) == before, "a finished match is not played again");
+    assert!(
+        data(&workspace) == before,
+        "a finished match is not played again"
+    );
     // Cut short, it is resumed before the next generation; a restart removes it.
     std::fs::remove_file(folders("drift").join("verdict.json")).unwrap();
     check(&workspace, &format!("--config {config}"), 0, &[]);
-    assert!(data(&workspace) == before, "the match resumes to the same bytes");
-    check(&workspace, &format!("--config {config} --restart 5 --generations 4"), 0, &[]);
+    assert!(
+        data(&workspace) == before,
+        "the match resumes to the same bytes"
+    );
+    check(
+        &workspace,
+        &format!("--config {config} --restart 5 --generations 4"),
+        0,
+        &[],
+    );
     assert!(!folders("drift").exists() && !folders("gate").exists());
 }
 
@@ -343,12 +558,28 @@ fn a_restart_says_what_is_lost_and_removes_it_alone() {
     let workspace = copy_of_run();
     let first = generation(&workspace, 1);
     let config = tiny(&workspace, "run", &[("train.epochs", "3")]);
-    let words = ["restart: removing generation 2: 12 games of self-play, 8 games of gates, 2 versions", "CPU-hours"];
-    check(&workspace, &format!("--config {config} --restart 2"), 0, &words);
-    assert!(generation(&workspace, 1) == first, "the first generation changed");
-    let versions: Vec<bool> =
-        (1..=6).map(|number| workspace.path(&format!("models/run/v{number:04}")).exists()).collect();
-    assert_eq!(versions, [true, true, false, false, true, true], "numbers are not given twice");
+    let words = [
+        "restart: removing generation 2: 12 games of self-play, 8 games of gates, 2 versions",
+        "CPU-hours",
+    ];
+    check(
+        &workspace,
+        &format!("--config {config} --restart 2"),
+        0,
+        &words,
+    );
+    assert!(
+        generation(&workspace, 1) == first,
+        "the first generation changed"
+    );
+    let versions: Vec<bool> = (1..=6)
+        .map(|number| workspace.path(&format!("models/run/v{number:04}")).exists())
+        .collect();
+    assert_eq!(
+        versions,
+        [true, true, false, false, true, true],
+        "numbers are not given twice"
+    );
     let all = data(&workspace);
     check(&workspace, &format!("--config {config}"), 0, &[]);
     assert!(data(&workspace) == all);
@@ -376,18 +607,31 @@ fn a_restart_makes_again_what_it_removes_and_refuses_what_is_not_there() {
         &["keep    generation 1\n", "make    generation 2\n"],
     );
     assert!(data(&workspace) == before);
-    check(&workspace, &format!("--config {config} --restart 2"), 0, &["restart: removing generation 2: "]);
+    check(
+        &workspace,
+        &format!("--config {config} --restart 2"),
+        0,
+        &["restart: removing generation 2: "],
+    );
     let played = |data: &BTreeMap<String, Vec<u8>>| -> Vec<Vec<u8>> {
-        data.iter().filter(|(name, _)| name.contains("selfplay")).map(|(_, bytes)| bytes.clone()).collect()
+        data.iter()
+            .filter(|(name, _)| name.contains("selfplay"))
+            .map(|(_, bytes)| bytes.clone())
+            .collect()
     };
-    assert!(played(&data(&workspace)) == played(&before), "the second generation was not made again");
+    assert!(
+        played(&data(&workspace)) == played(&before),
+        "the second generation was not made again"
+    );
 }
 
 #[test]
 fn the_plan_of_a_restart_makes_its_generation_with_the_changed_config() {
     let workspace = copy_of_run();
     let config = tiny(&workspace, "run", &[("train.epochs", "3")]);
-    let plan = workspace.done(&format!("run --config {config} --restart 2 --dry-run --json"));
+    let plan = workspace.done(&format!(
+        "run --config {config} --restart 2 --dry-run --json"
+    ));
     let plan: Value = serde_json::from_str(&plan).unwrap();
     assert_eq!(plan["requests"][1]["config"]["epochs"], 3, "{plan}");
 }
@@ -397,13 +641,21 @@ fn a_promotion_while_a_run_is_cleared_away_stands() {
     let workspace = copy_of_run();
     let other = tiny(&workspace, "other", &[("train.epochs", "3")]);
     let data = "datasets/run/selfplay/generation=0001";
-    assert_eq!(workspace.done(&format!("train --config {other} --dataset {data} --models models/run")), "v0005");
+    assert_eq!(
+        workspace.done(&format!(
+            "train --config {other} --dataset {data} --models models/run"
+        )),
+        "v0005"
+    );
     let config = tiny(&workspace, "run", &[("run.keep_generations", "1")]);
     let (loaded, registry, datasets) = opened(&workspace, &config);
     let lineage = Lineage::read(&loaded, &registry, &datasets).unwrap();
     workspace.done("promote v0005 --models models/run");
     assert_eq!(collect(lineage).unwrap().closed.generation, 1);
-    assert!(workspace.path("models/run/v0005").exists(), "the champion was removed");
+    assert!(
+        workspace.path("models/run/v0005").exists(),
+        "the champion was removed"
+    );
 }
 
 #[test]
@@ -414,7 +666,11 @@ fn a_promotion_while_a_run_is_restarted_stands() {
     let (loaded, registry, datasets) = opened(&workspace, &config);
     let mut lineage = Lineage::read(&loaded, &registry, &datasets).unwrap();
     let promote = "promote v0001 --models models/run";
-    lineage.begin_next(Change::Restart(2), Generations::Last(1), |_| drop(workspace.done(promote))).unwrap();
+    lineage
+        .begin_next(Change::Restart(2), Generations::Last(1), |_| {
+            drop(workspace.done(promote));
+        })
+        .unwrap();
     assert_eq!(champion(&workspace).as_deref(), Some("v0001"));
 }
 
@@ -428,16 +684,24 @@ fn a_restart_that_was_interrupted_is_finished_by_the_next_call() {
     let config = tiny(&workspace, "run", &[("run.generations", "1")]);
     check(&workspace, &format!("--config {config}"), 0, &[]);
     assert!(generation(&workspace, 2).is_empty());
-    assert!(!workspace.path("models/run/v0003").exists() && workspace.path("models/run/v0002").exists());
+    assert!(
+        !workspace.path("models/run/v0003").exists() && workspace.path("models/run/v0002").exists()
+    );
     let lineage: Value = read_sealed(&path).unwrap();
     let begun = lineage["generations"].as_array().unwrap();
-    assert!(begun.len() == 1 && begun[0]["generation"] == 1, "the player of a removed generation stayed: {begun:?}");
+    assert!(
+        begun.len() == 1 && begun[0]["generation"] == 1,
+        "the player of a removed generation stayed: {begun:?}"
+    );
     // The command as it was would remove what it had made.
     check(
         &workspace,
         &format!("--config {config} --restart 1 --budget 0s"),
         12,
-        &["generation 1 has begun again: the budget is spent", "but without --restart 1"],
+        &[
+            "generation 1 has begun again: the budget is spent",
+            "but without --restart 1",
+        ],
     );
 }
 
@@ -447,7 +711,9 @@ fn import_other(workspace: &Workspace) {
     for options in ["", "--restart 2"] {
         check(workspace, &format!("--config {other} {options}"), 0, &[]);
     }
-    workspace.done("model export --model v0006 --models models/other --format renma --output other.renma");
+    workspace.done(
+        "model export --model v0006 --models models/other --format renma --output other.renma",
+    );
     workspace.done("model import other.renma --models models/run");
 }
 
@@ -464,15 +730,26 @@ fn a_restart_keeps_versions_from_elsewhere_and_what_was_promoted_of_them() {
         &["restart: removing generations 1 to 2: ", " 4 versions"],
     );
     assert!(workspace.path("models/run/v0006/model.json").exists());
-    let history = ChampionFile::read(&workspace.path("models/run")).unwrap().history;
-    assert!(history.iter().any(|promotion| promotion.id.to_string() == "v0006"), "{history:?}");
+    let history = ChampionFile::read(&workspace.path("models/run"))
+        .unwrap()
+        .history;
+    assert!(
+        history
+            .iter()
+            .any(|promotion| promotion.id.to_string() == "v0006"),
+        "{history:?}"
+    );
 }
 
 #[test]
 fn clearing_away_keeps_versions_from_elsewhere() {
     let workspace = copy_of_run();
     import_other(&workspace);
-    let config = tiny(&workspace, "run", &[("run.generations", "3"), ("run.keep_generations", "1")]);
+    let config = tiny(
+        &workspace,
+        "run",
+        &[("run.generations", "3"), ("run.keep_generations", "1")],
+    );
     check(&workspace, &format!("--config {config}"), 0, &[]);
     let closed: Value = read_sealed(&workspace.path("models/run/closed.json")).unwrap();
     assert_eq!(closed["generation"], 2, "{closed}");
@@ -486,20 +763,42 @@ fn a_run_whose_start_became_another_model_says_how_to_go_on_and_can() {
     check(&workspace, &format!("--config {other}"), 0, &[]);
     for model in ["v0002", "v0004"] {
         let from = format!("--model {model} --models models/other");
-        workspace.done(&format!("model export {from} --format renma --output {model}.renma"));
+        workspace.done(&format!(
+            "model export {from} --format renma --output {model}.renma"
+        ));
     }
     // Too few games to decide, so that both generations are played by the start.
-    let config = tiny(&workspace, "run", &[("run.start", "\"start.renma\""), ("gate.mode", "\"sprt\"")]);
-    let start = |model: &str| std::fs::copy(workspace.path(&format!("{model}.renma")), workspace.path("start.renma"));
+    let config = tiny(
+        &workspace,
+        "run",
+        &[("run.start", "\"start.renma\""), ("gate.mode", "\"sprt\"")],
+    );
+    let start = |model: &str| {
+        std::fs::copy(
+            workspace.path(&format!("{model}.renma")),
+            workspace.path("start.renma"),
+        )
+    };
     start("v0002").unwrap();
     check(&workspace, &format!("--config {config}"), 0, &[]);
     std::fs::remove_dir_all(workspace.path("datasets/run/gate/generation=0002")).unwrap();
     start("v0004").unwrap();
     for options in ["", "--dry-run"] {
-        check(&workspace, &format!("--config {config} {options}"), 65, &["start.renma is model", "--restart 2"]);
+        check(
+            &workspace,
+            &format!("--config {config} {options}"),
+            65,
+            &["start.renma is model", "--restart 2"],
+        );
     }
-    let record: Value = serde_json::from_slice(&std::fs::read(workspace.path("models/run/run.json")).unwrap()).unwrap();
-    assert_eq!((&record["code"], &record["outcome"]), (&65.into(), &"damaged".into()), "{record}");
+    let record: Value =
+        serde_json::from_slice(&std::fs::read(workspace.path("models/run/run.json")).unwrap())
+            .unwrap();
+    assert_eq!(
+        (&record["code"], &record["outcome"]),
+        (&65.into(), &"damaged".into()),
+        "{record}"
+    );
     for options in ["--restart 2 --dry-run", "--restart 2"] {
         check(&workspace, &format!("--config {config} {options}"), 0, &[]);
     }
@@ -513,25 +812,55 @@ fn a_restart_that_would_meet_a_link_changes_nothing() {
     std::os::unix::fs::symlink(workspace.path("elsewhere"), &folder).unwrap();
     let before = data(&workspace);
     let config = tiny(&workspace, "run", &[]);
-    check(&workspace, &format!("--config {config} --restart 2"), 65, &["generation=0002", "it is a link"]);
+    check(
+        &workspace,
+        &format!("--config {config} --restart 2"),
+        65,
+        &["generation=0002", "it is a link"],
+    );
     let now = data(&workspace);
-    let changed: Vec<&String> = before.keys().filter(|name| now.get(*name) != before.get(*name)).collect();
+    let changed: Vec<&String> = before
+        .keys()
+        .filter(|name| now.get(*name) != before.get(*name))
+        .collect();
     assert!(changed.is_empty(), "{changed:?}");
 }
 
 #[test]
 fn a_restart_withdraws_the_configs_of_what_it_removes_alone() {
     let workspace = copy_of_run();
-    let config = tiny(&workspace, "run", &[("run.generations", "3"), ("train.epochs", "3")]);
-    check(&workspace, &format!("--config {config} --from-next"), 0, &[]);
+    let config = tiny(
+        &workspace,
+        "run",
+        &[("run.generations", "3"), ("train.epochs", "3")],
+    );
+    check(
+        &workspace,
+        &format!("--config {config} --from-next"),
+        0,
+        &[],
+    );
     let third = generation(&workspace, 3);
-    check(&workspace, &format!("--config {config} --restart 4"), 0, &[]);
-    assert!(generation(&workspace, 3) == third, "there was nothing to remove");
+    check(
+        &workspace,
+        &format!("--config {config} --restart 4"),
+        0,
+        &[],
+    );
+    assert!(
+        generation(&workspace, 3) == third,
+        "there was nothing to remove"
+    );
     let path = workspace.path("models/run/lineage.json");
     let mut lineage: Value = read_sealed(&path).unwrap();
     lineage["restart"] = 3.into();
     write_sealed(&path, &lineage).unwrap();
-    check(&workspace, &format!("--config {config}"), 2, &["train.epochs is 2 in the run and 3 in the config"]);
+    check(
+        &workspace,
+        &format!("--config {config}"),
+        2,
+        &["train.epochs is 2 in the run and 3 in the config"],
+    );
     assert!(generation(&workspace, 3).is_empty() && !generation(&workspace, 2).is_empty());
 }
 
@@ -542,31 +871,64 @@ fn a_restart_withdraws_what_was_promoted_by_hand_with_its_version() {
         workspace.done(&format!("promote {version} --models models/run"));
     }
     let config = tiny(&workspace, "run", &[]);
-    check(&workspace, &format!("--config {config} --restart 2"), 0, &[]);
-    let history = ChampionFile::read(&workspace.path("models/run")).unwrap().history;
-    let promoted: Vec<String> = history.iter().map(|promotion| promotion.id.to_string()).collect();
-    assert!(promoted.contains(&"v0002".to_owned()) && !promoted.contains(&"v0004".to_owned()), "{promoted:?}");
+    check(
+        &workspace,
+        &format!("--config {config} --restart 2"),
+        0,
+        &[],
+    );
+    let history = ChampionFile::read(&workspace.path("models/run"))
+        .unwrap()
+        .history;
+    let promoted: Vec<String> = history
+        .iter()
+        .map(|promotion| promotion.id.to_string())
+        .collect();
+    assert!(
+        promoted.contains(&"v0002".to_owned()) && !promoted.contains(&"v0004".to_owned()),
+        "{promoted:?}"
+    );
 }
 
 #[test]
 fn a_refused_second_pipeline_changes_nothing_of_the_first() {
     let workspace = Workspace::new();
-    let slow = [("generate.games", "400"), ("generate.play_depth", "6"), ("generate.label_depth", "6")];
-    let config = tiny(&workspace, "run", &[&slow[..], &[("run.generations", "1")]].concat());
+    let slow = [
+        ("generate.games", "400"),
+        ("generate.play_depth", "6"),
+        ("generate.label_depth", "6"),
+    ];
+    let config = tiny(
+        &workspace,
+        "run",
+        &[&slow[..], &[("run.generations", "1")]].concat(),
+    );
     let mut first = start_pipeline(&workspace, &format!("--config {config}"));
     let begun = workspace::reached(&mut first, || {
-        workspace.path("models/run/run.json").exists() && workspace.path("datasets/run/selfplay").exists()
+        workspace.path("models/run/run.json").exists()
+            && workspace.path("datasets/run/selfplay").exists()
     });
     assert!(begun);
     let before = files(&workspace.path("models/run"));
     let record = std::fs::read(workspace.path("models/run/run.json")).unwrap();
     let config = tiny(&workspace, "run", &[("train.epochs", "9")]);
-    let refused = check(&workspace, &format!("--config {config}"), 75, &["is in use by process"]);
+    let refused = check(
+        &workspace,
+        &format!("--config {config}"),
+        75,
+        &["is in use by process"],
+    );
     assert!(!refused.stderr.contains("generate:"), "{}", refused.stderr);
-    assert!(files(&workspace.path("models/run")) == before, "the second pipeline changed the first");
+    assert!(
+        files(&workspace.path("models/run")) == before,
+        "the second pipeline changed the first"
+    );
     let now = std::fs::read(workspace.path("models/run/run.json")).unwrap();
     let outcome = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap()["outcome"].clone();
-    assert_eq!((outcome(&record), outcome(&now)), ("running".into(), "running".into()));
+    assert_eq!(
+        (outcome(&record), outcome(&now)),
+        ("running".into(), "running".into())
+    );
     workspace::kill_group(&mut first);
 }
 
@@ -574,7 +936,11 @@ fn a_refused_second_pipeline_changes_nothing_of_the_first() {
 fn promotions_and_rollbacks_by_hand_reach_the_generation_after_them() {
     let workspace = copy_of_run();
     let before = champion(&workspace);
-    let other = if before.as_deref() == Some("v0002") { "v0004" } else { "v0002" };
+    let other = if before.as_deref() == Some("v0002") {
+        "v0004"
+    } else {
+        "v0002"
+    };
     workspace.done(&format!("promote {other} --models models/run"));
     let config = tiny(&workspace, "run", &[("run.generations", "3")]);
     check(&workspace, &format!("--config {config}"), 0, &[]);
@@ -582,50 +948,88 @@ fn promotions_and_rollbacks_by_hand_reach_the_generation_after_them() {
     assert_eq!(lineage["generations"][2]["player"]["name"], other);
     let content = workspace.done(&format!("model show {other} --models models/run --json"));
     let content: Value = serde_json::from_str(&content).unwrap();
-    assert_eq!(manifest(&workspace, 3)["models"]["player"], content["content"], "{other} did not play");
+    assert_eq!(
+        manifest(&workspace, 3)["models"]["player"],
+        content["content"],
+        "{other} did not play"
+    );
     let played = generation(&workspace, 3);
     workspace.done("promote --rollback --models models/run");
     let all = generation(&workspace, 3);
     check(&workspace, &format!("--config {config}"), 0, &[]);
-    assert!(generation(&workspace, 3) == all && all == played, "a rollback changed a finished generation");
+    assert!(
+        generation(&workspace, 3) == all && all == played,
+        "a rollback changed a finished generation"
+    );
     let rolled_back = champion(&workspace).unwrap_or_else(|| "builtin:disc-count".to_owned());
     let config = tiny(&workspace, "run", &[("run.generations", "4")]);
     check(&workspace, &format!("--config {config}"), 0, &[]);
     let lineage: Value = read_sealed(&workspace.path("models/run/lineage.json")).unwrap();
-    assert_eq!(lineage["generations"][3]["player"]["name"], rolled_back, "the loop went on with another model");
+    assert_eq!(
+        lineage["generations"][3]["player"]["name"], rolled_back,
+        "the loop went on with another model"
+    );
 }
 
 #[test]
 fn a_config_and_what_it_names_may_lie_anywhere() {
     let workspace = Workspace::new();
-    let book = [("generate.openings", "\"book\""), ("generate.book", "\"../lines/book.txt\"")];
-    let features = [("run.features", "\"../sets/mine.toml\""), ("run.generations", "1")];
+    let book = [
+        ("generate.openings", "\"book\""),
+        ("generate.book", "\"../lines/book.txt\""),
+    ];
+    let features = [
+        ("run.features", "\"../sets/mine.toml\""),
+        ("run.generations", "1"),
+    ];
     let config = tiny(&workspace, "far", &[&book[..], &features].concat());
     let text = std::fs::read(workspace.path(&config)).unwrap();
     workspace.write("elsewhere/deep/far.toml", text);
     workspace.write("elsewhere/lines/book.txt", "f5d6c3\nf5f6e6\n");
-    workspace.write("elsewhere/sets/mine.toml", workspace::shipped("features/es-cube.toml"));
+    workspace.write(
+        "elsewhere/sets/mine.toml",
+        workspace::shipped("features/es-cube.toml"),
+    );
     std::fs::remove_file(workspace.path(&config)).unwrap();
     let outcome = pipeline_from(&workspace, "elsewhere/deep", "--config ./far.toml");
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
-    assert!(workspace.path("models/far/run.json").exists() && workspace.path("datasets/far/gate").exists());
+    assert!(
+        workspace.path("models/far/run.json").exists()
+            && workspace.path("datasets/far/gate").exists()
+    );
     std::fs::remove_dir_all(workspace.path("elsewhere")).unwrap();
     // The run's own copy holds all that it needs.
     let copy = "models/far/config/generation=0001/far.toml";
-    check(&workspace, &format!("--config {copy} --generations 2"), 0, &[]);
+    check(
+        &workspace,
+        &format!("--config {copy} --generations 2"),
+        0,
+        &[],
+    );
 }
 
 #[test]
 fn a_bad_config_is_refused_before_anything_is_written() {
     let workspace = Workspace::new();
     let config = tiny(&workspace, "bad", &[("generate.play_depth", "99")]);
-    check(&workspace, &format!("--config {config}"), 2, &["generate.play_depth"]);
+    check(
+        &workspace,
+        &format!("--config {config}"),
+        2,
+        &["generate.play_depth"],
+    );
     assert!(!workspace.path("models").exists() && !workspace.path("datasets").exists());
     for (options, words) in [
         ("--config", "a value is required for '--config"),
         ("--config=", "a value is required for '--config"),
-        ("--generations few", "invalid value 'few' for '--generations"),
-        ("--generations +4294967295", "a number of generations up to 100000"),
+        (
+            "--generations few",
+            "invalid value 'few' for '--generations",
+        ),
+        (
+            "--generations +4294967295",
+            "a number of generations up to 100000",
+        ),
         ("--restart 0", "invalid value '0' for '--restart"),
         ("--frobnicate", "unexpected argument '--frobnicate'"),
         ("again", "unexpected argument 'again'"),
@@ -639,17 +1043,38 @@ fn a_bad_config_is_refused_before_anything_is_written() {
 #[test]
 fn the_record_says_how_much_of_a_stage_is_done() {
     let workspace = Workspace::new();
-    let slow = [("generate.games", "40000"), ("generate.play_depth", "6"), ("generate.label_depth", "6")];
-    let config = tiny(&workspace, "run", &[&slow[..], &[("run.generations", "1")]].concat());
+    let slow = [
+        ("generate.games", "40000"),
+        ("generate.play_depth", "6"),
+        ("generate.label_depth", "6"),
+    ];
+    let config = tiny(
+        &workspace,
+        "run",
+        &[&slow[..], &[("run.generations", "1")]].concat(),
+    );
     let run_for = |seconds: u32| -> Value {
-        check(&workspace, &format!("--config {config} --budget {seconds}s"), 12, &[]);
-        serde_json::from_slice(&std::fs::read(workspace.path("models/run/run.json")).unwrap()).unwrap()
+        check(
+            &workspace,
+            &format!("--config {config} --budget {seconds}s"),
+            12,
+            &[],
+        );
+        serde_json::from_slice(&std::fs::read(workspace.path("models/run/run.json")).unwrap())
+            .unwrap()
     };
     // On a busy machine a second may pass before the first part is done.
-    let has_parts = |record: &Value| record["stage_states"][0]["parts"]["done"].as_u64().is_some_and(|done| 0 < done);
+    let has_parts = |record: &Value| {
+        record["stage_states"][0]["parts"]["done"]
+            .as_u64()
+            .is_some_and(|done| 0 < done)
+    };
     let record = (1..).map(run_for).find(has_parts).unwrap();
     let parts = &record["stage_states"][0]["parts"];
-    let (done, asked) = (parts["done"].as_u64().unwrap(), parts["asked"].as_u64().unwrap());
+    let (done, asked) = (
+        parts["done"].as_u64().unwrap(),
+        parts["asked"].as_u64().unwrap(),
+    );
     assert!(0 < done && done < asked && asked == 10_000, "{parts}");
     assert!(0 < record["bytes_on_disk"].as_u64().unwrap());
     let status = workspace.done(&format!("status --config {config}"));
@@ -657,19 +1082,37 @@ fn the_record_says_how_much_of_a_stage_is_done() {
     // Some more parts, so that they cannot be told from those of the first seconds of the next call.
     let output = "datasets/run/selfplay/generation=0001";
     let stage = format!("generate --config {config} --model builtin:disc-count --output {output}");
-    assert_eq!(workspace.run(&format!("{stage} --budget 2s")).code, Some(12));
-    let before = std::fs::read_dir(workspace.path(&format!("{output}/positions"))).unwrap().count() as u64;
+    assert_eq!(
+        workspace.run(&format!("{stage} --budget 2s")).code,
+        Some(12)
+    );
+    let before = std::fs::read_dir(workspace.path(&format!("{output}/positions")))
+        .unwrap()
+        .count() as u64;
     // A line is printed every few seconds.
     let line = (6..).step_by(6).find_map(|seconds| {
         let options = ["--progress", "plain", "--threads", "1"];
         let resumed = workspace.command_with(&options, &format!("{stage} --budget {seconds}s"));
         assert_eq!(resumed.code, Some(12), "{}", resumed.stderr);
-        resumed.stderr.lines().find(|line| line.contains(" of 40,000 games")).map(str::to_owned)
+        resumed
+            .stderr
+            .lines()
+            .find(|line| line.contains(" of 40,000 games"))
+            .map(str::to_owned)
     });
     let line = line.unwrap();
-    let count = line.trim_start_matches("generate").trim_start().split(' ').next().unwrap_or_default().replace(',', "");
+    let count = line
+        .trim_start_matches("generate")
+        .trim_start()
+        .split(' ')
+        .next()
+        .unwrap_or_default()
+        .replace(',', "");
     let count: u64 = count.parse().unwrap_or(0);
-    assert!(before * 4 < count, "progress does not count from {before} parts: {line}");
+    assert!(
+        before * 4 < count,
+        "progress does not count from {before} parts: {line}"
+    );
 }
 
 #[test]
@@ -678,55 +1121,113 @@ fn gc_keeps_the_line_of_every_closed_generation() {
     let config = tiny(&workspace, "run", &[("run.generations", "3")]);
     check(&workspace, &format!("--config {config}"), 0, &[]);
     let table = |text: &str| {
-        let lines = text.lines().filter(|line| line.starts_with(|letter: char| letter.is_ascii_digit()));
-        lines.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
+        let lines = text
+            .lines()
+            .filter(|line| line.starts_with(|letter: char| letter.is_ascii_digit()));
+        lines
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect::<Vec<_>>()
     };
     let before = table(&workspace.done(&format!("status --config {config}")));
-    let config = tiny(&workspace, "run", &[("run.generations", "3"), ("run.keep_generations", "1")]);
+    let config = tiny(
+        &workspace,
+        "run",
+        &[("run.generations", "3"), ("run.keep_generations", "1")],
+    );
     let promoted = |number: u32| {
-        let verdict = workspace.path(&format!("datasets/run/gate/generation={number:04}/verdict.json"));
+        let verdict = workspace.path(&format!(
+            "datasets/run/gate/generation={number:04}/verdict.json"
+        ));
         read_sealed::<Value>(&verdict).unwrap()["verdict"] == "accepted"
     };
-    let gates: Vec<u32> = (1..=3).filter(|&number| number == 3 || promoted(number)).collect();
+    let gates: Vec<u32> = (1..=3)
+        .filter(|&number| number == 3 || promoted(number))
+        .collect();
     workspace.done(&format!("gc --config {config}"));
     let after = workspace.done(&format!("status --config {config}"));
     assert!(after.contains("generations to 2 are closed"), "{after}");
     let left = |stage: &str| -> Vec<u32> {
-        let folder = |number: &u32| workspace.path(&format!("datasets/run/{stage}/generation={number:04}"));
+        let folder =
+            |number: &u32| workspace.path(&format!("datasets/run/{stage}/generation={number:04}"));
         (1..=3).filter(|number| folder(number).exists()).collect()
     };
     // The window of generation 3 begins at 2.
-    assert_eq!([left("selfplay"), left("mpc"), left("gate")], [vec![2, 3], vec![3], gates]);
+    assert_eq!(
+        [left("selfplay"), left("mpc"), left("gate")],
+        [vec![2, 3], vec![3], gates]
+    );
     assert_eq!(table(&after), before);
-    let record: Value = serde_json::from_str(&workspace.done(&format!("status --config {config} --json"))).unwrap();
+    let record: Value =
+        serde_json::from_str(&workspace.done(&format!("status --config {config} --json"))).unwrap();
     assert_eq!(record["generations"].as_array().unwrap().len(), 3);
     assert!(record["rejected_in_a_row"].is_u64());
-    check(&workspace, &format!("--config {config} --restart 2"), 2, &["generations to 2 are closed"]);
+    check(
+        &workspace,
+        &format!("--config {config} --restart 2"),
+        2,
+        &["generations to 2 are closed"],
+    );
 }
 
 #[test]
 fn a_window_that_grows_does_not_reach_what_gc_removed() {
     let workspace = copy_of_run();
     let with = |window: &str, generations: &str| {
-        let changes = [("run.window", window), ("run.generations", generations), ("run.keep_generations", "1")];
+        let changes = [
+            ("run.window", window),
+            ("run.generations", generations),
+            ("run.keep_generations", "1"),
+        ];
         tiny(&workspace, "run", &changes)
     };
-    check(&workspace, &format!("--config {} --from-next", with("1", "3")), 0, &[]);
-    assert!(!workspace.path("datasets/run/selfplay/generation=0002").exists());
-    check(&workspace, &format!("--config {} --from-next", with("3", "4")), 0, &[]);
+    check(
+        &workspace,
+        &format!("--config {} --from-next", with("1", "3")),
+        0,
+        &[],
+    );
+    assert!(
+        !workspace
+            .path("datasets/run/selfplay/generation=0002")
+            .exists()
+    );
+    check(
+        &workspace,
+        &format!("--config {} --from-next", with("3", "4")),
+        0,
+        &[],
+    );
     let trained = std::fs::read(workspace.path("models/run/v0007/model.json")).unwrap();
     let trained: Value = serde_json::from_slice(&trained).unwrap();
-    let datasets = trained["datasets"].as_array().unwrap().iter().map(|dataset| &dataset["generation"]);
+    let datasets = trained["datasets"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|dataset| &dataset["generation"]);
     assert_eq!(datasets.collect::<Vec<_>>(), [3, 4]);
 }
 
 #[test]
 fn a_window_that_shrinks_leaves_what_older_generations_were_trained_on() {
     let workspace = copy_of_run();
-    let changes = [("run.window", "1"), ("run.generations", "3"), ("run.keep_generations", "2")];
+    let changes = [
+        ("run.window", "1"),
+        ("run.generations", "3"),
+        ("run.keep_generations", "2"),
+    ];
     let config = tiny(&workspace, "run", &changes);
-    check(&workspace, &format!("--config {config} --from-next"), 0, &["generation 1 is closed"]);
-    assert!(workspace.path("datasets/run/selfplay/generation=0001").exists(), "generation 2 was trained on it");
+    check(
+        &workspace,
+        &format!("--config {config} --from-next"),
+        0,
+        &["generation 1 is closed"],
+    );
+    assert!(
+        workspace
+            .path("datasets/run/selfplay/generation=0001")
+            .exists(),
+        "generation 2 was trained on it"
+    );
     check(&workspace, &format!("--config {config}"), 0, &[]);
 }
 
@@ -744,22 +1245,36 @@ fn a_default_that_has_moved_is_reported_and_the_run_keeps_its_own() {
     write_sealed(&path, &lineage).unwrap();
     let words = "run.window is 4 in the run and 3 by default now";
     let status = workspace.done(&format!("status --config {named}"));
-    assert!(status.contains(words) && !status.contains("--from-next"), "{status}");
-    check(&workspace, &format!("--config {named} --generations 2"), 0, &[words]);
-    let snapshot = std::fs::read_to_string(workspace.path("models/run/config/generation=0001/run.toml")).unwrap();
+    assert!(
+        status.contains(words) && !status.contains("--from-next"),
+        "{status}"
+    );
+    check(
+        &workspace,
+        &format!("--config {named} --generations 2"),
+        0,
+        &[words],
+    );
+    let snapshot =
+        std::fs::read_to_string(workspace.path("models/run/config/generation=0001/run.toml"))
+            .unwrap();
     assert!(snapshot.contains("window = 4"), "{snapshot}");
     assert!(!workspace.path("models/run/config/generation=0002").exists());
     // To name the key is a change like any other.
     let named = tiny(&workspace, "run", &[("run.window", "3")]);
-    check(&workspace, &format!("--config {named}"), 2, &["run.window is 4 in the run and 3 in the config"]);
+    check(
+        &workspace,
+        &format!("--config {named}"),
+        2,
+        &["run.window is 4 in the run and 3 in the config"],
+    );
 }
 
 #[test]
 fn a_training_that_would_repeat_games_is_refused_before_any_are_played_for_it() {
     let workspace = Workspace::new();
     // Without chance, an unchanged champion plays the same games again.
-    let lines =
-        "d3c3b3b2 d3c3b3d2 d3c3b3e3 d3c3b3f4 d3c3b3c5 d3c3b3d6 d3c3c4e3 d3c3f5d2 d3c3f5e3 d3c3f5f4 d3c3f5d6 d3c3f5f6";
+    let lines = "d3c3b3b2 d3c3b3d2 d3c3b3e3 d3c3b3f4 d3c3b3c5 d3c3b3d6 d3c3c4e3 d3c3f5d2 d3c3f5e3 d3c3f5f4 d3c3f5d6 d3c3f5f6";
     workspace.write("configs/book.txt", lines.replace(' ', "\n"));
     let changes = |window| {
         [
@@ -777,9 +1292,18 @@ fn a_training_that_would_repeat_games_is_refused_before_any_are_played_for_it() 
     tiny(&workspace, "run", &changes("3"));
     let before = data(&workspace);
     let options = format!("--config {config} --generations 3 --from-next");
-    let words = ["selfplay/generation=0001", "selfplay/generation=0002", "a game counts once"];
+    let words = [
+        "selfplay/generation=0001",
+        "selfplay/generation=0002",
+        "a game counts once",
+    ];
     let outcome = check(&workspace, &options, 65, &words);
     assert!(!outcome.stderr.contains("generate "), "{}", outcome.stderr);
-    let played = |files: &BTreeMap<String, Vec<u8>>| files.keys().filter(|name| name.contains("selfplay")).count();
+    let played = |files: &BTreeMap<String, Vec<u8>>| {
+        files
+            .keys()
+            .filter(|name| name.contains("selfplay"))
+            .count()
+    };
     assert_eq!(played(&data(&workspace)), played(&before));
 }

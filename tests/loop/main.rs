@@ -1,5 +1,8 @@
 //! The loop of self-play and what it keeps: runs, nights, lineage, the registry, the report.
-#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a test looks at files as it likes"
+)]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod kept;

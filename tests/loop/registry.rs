@@ -39,7 +39,10 @@ static RUN: LazyLock<Workspace> = LazyLock::new(|| {
 fn copy_of_run() -> Workspace {
     let workspace = Workspace::new();
     copy_folder(RUN.root(), workspace.root());
-    workspace.write("models/run/run.log", std::fs::read(RUN.path("models/run/run.log")).unwrap());
+    workspace.write(
+        "models/run/run.log",
+        std::fs::read(RUN.path("models/run/run.log")).unwrap(),
+    );
     workspace
 }
 
@@ -51,21 +54,37 @@ fn json(workspace: &Workspace, arguments: &str) -> Value {
 fn a_model_of_a_newer_format_is_refused_with_both_versions() {
     let workspace = copy_of_run();
     let newer = ModelFormat::CURRENT.number() + 1;
-    reseal(&workspace, "models/run/v0002/model.json", |document| document["format"] = newer.into());
-    let words = format!("v0002/model.json: it has format {newer}, this renma reads format {}", newer - 1);
+    reseal(&workspace, "models/run/v0002/model.json", |document| {
+        document["format"] = newer.into();
+    });
+    let words = format!(
+        "v0002/model.json: it has format {newer}, this renma reads format {}",
+        newer - 1
+    );
     check_refused(&workspace, "model verify --models models/run", &[&words]);
 }
 
 /// The first version of the run that became champion.
 fn first_champion() -> String {
-    ChampionFile::read(&RUN.path("models/run")).unwrap().history[0].id.to_string()
+    ChampionFile::read(&RUN.path("models/run")).unwrap().history[0]
+        .id
+        .to_string()
 }
 
 fn check(workspace: &Workspace, arguments: &str, code: i32, words: &[&str]) {
     let outcome = workspace.run(arguments);
-    assert_eq!(outcome.code, Some(code), "renma {arguments}\n{}", outcome.stderr);
+    assert_eq!(
+        outcome.code,
+        Some(code),
+        "renma {arguments}\n{}",
+        outcome.stderr
+    );
     for word in words {
-        assert!(outcome.stderr.contains(word), "renma {arguments}: `{word}` is not in\n{}", outcome.stderr);
+        assert!(
+            outcome.stderr.contains(word),
+            "renma {arguments}: `{word}` is not in\n{}",
+            outcome.stderr
+        );
     }
 }
 
@@ -73,29 +92,65 @@ fn check(workspace: &Workspace, arguments: &str, code: i32, words: &[&str]) {
 fn the_list_has_a_line_for_each_version_and_the_ladder_of_all_gates() {
     let workspace = copy_of_run();
     let text = workspace.done("model list --models models/run");
-    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
-    for word in ["id", "kind", "parent", "games", "MAE", "Elo", "verdict", "date"] {
+    let lines: Vec<Vec<&str>> = text
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    for word in [
+        "id", "kind", "parent", "games", "MAE", "Elo", "verdict", "date",
+    ] {
         assert!(lines[0].contains(&word), "{word}: {text}");
     }
-    assert_eq!(lines.iter().filter(|line| line[0].starts_with("v0")).count(), 8, "{text}");
+    assert_eq!(
+        lines
+            .iter()
+            .filter(|line| line[0].starts_with("v0"))
+            .count(),
+        8,
+        "{text}"
+    );
     let of = |id: &str| lines.iter().find(|line| line[0] == id).unwrap();
-    assert_eq!(of("v0001")[1..4], ["draft", "builtin:disc-count", "1"], "{text}");
+    assert_eq!(
+        of("v0001")[1..4],
+        ["draft", "builtin:disc-count", "1"],
+        "{text}"
+    );
     assert!(of(&first_champion()).contains(&"accepted"), "{text}");
     assert!(of("builtin:disc-count").contains(&"+0"), "{text}");
     let value = json(&workspace, "model list --models models/run");
     let date = value["dates"]["v0002"].as_str().unwrap();
-    assert!(date.starts_with("20") && date.len() == "2026-11-21 17:00".len(), "{date}");
+    assert!(
+        date.starts_with("20") && date.len() == "2026-11-21 17:00".len(),
+        "{date}"
+    );
     let ladder = value["ladder"].as_array().unwrap();
     assert_eq!(ladder.len(), 5, "{ladder:?}");
-    let elo = |id: &str| ladder.iter().find(|standing| standing["id"] == id).unwrap()["elo"].as_f64().unwrap();
-    assert!(elo("builtin:disc-count") == 0.0 && 20.0 < elo(&first_champion()), "{ladder:?}");
+    let elo = |id: &str| {
+        ladder.iter().find(|standing| standing["id"] == id).unwrap()["elo"]
+            .as_f64()
+            .unwrap()
+    };
+    assert!(
+        elo("builtin:disc-count") == 0.0 && 20.0 < elo(&first_champion()),
+        "{ladder:?}"
+    );
     for standing in ladder {
-        let [low, elo, high] = ["elo_low", "elo", "elo_high"].map(|key| standing[key].as_f64().unwrap());
-        assert!(low <= elo && elo <= high && (low < high || elo == 0.0), "{standing}");
+        let [low, elo, high] =
+            ["elo_low", "elo", "elo_high"].map(|key| standing[key].as_f64().unwrap());
+        assert!(
+            low <= elo && elo <= high && (low < high || elo == 0.0),
+            "{standing}"
+        );
     }
-    assert_eq!(json(&workspace, &format!("status --config {CONFIG}"))["ladder"], value["ladder"]);
+    assert_eq!(
+        json(&workspace, &format!("status --config {CONFIG}"))["ladder"],
+        value["ladder"]
+    );
     std::fs::remove_file(workspace.path("models/run/run.log")).unwrap();
-    assert_eq!(json(&workspace, "model list --models models/run")["dates"], serde_json::json!({}));
+    assert_eq!(
+        json(&workspace, "model list --models models/run")["dates"],
+        serde_json::json!({})
+    );
 }
 
 #[test]
@@ -103,24 +158,44 @@ fn a_model_is_shown_with_its_lineage_both_ways() {
     let workspace = copy_of_run();
     let draft = json(&workspace, "model show v0001 --models models/run");
     assert_eq!(draft["children"], serde_json::json!(["v0002"]), "{draft}");
-    assert_eq!(draft["trained_on"][0]["folder"], "datasets/run/selfplay/generation=0001", "{draft}");
+    assert_eq!(
+        draft["trained_on"][0]["folder"], "datasets/run/selfplay/generation=0001",
+        "{draft}"
+    );
     assert_eq!(draft["trained_on"][0]["games"], 40, "{draft}");
     let model = json(&workspace, "model show v0002 --models models/run");
-    assert_eq!(model["gates"][0]["folder"], "datasets/run/gate/generation=0001", "{model}");
-    assert_eq!(model["gates"][0]["verdict"]["candidate"]["id"], "v0002", "{model}");
+    assert_eq!(
+        model["gates"][0]["folder"], "datasets/run/gate/generation=0001",
+        "{model}"
+    );
+    assert_eq!(
+        model["gates"][0]["verdict"]["candidate"]["id"], "v0002",
+        "{model}"
+    );
     assert_eq!(model["document"]["parent"]["id"], "v0001", "{model}");
-    let champion = json(&workspace, &format!("model show {} --models models/run", first_champion()));
+    let champion = json(
+        &workspace,
+        &format!("model show {} --models models/run", first_champion()),
+    );
     assert_eq!(champion["promoted"], true, "{champion}");
     let folder = champion["played"][0]["folder"].as_str().unwrap();
-    assert!(folder.starts_with("datasets/run/selfplay/generation="), "{champion}");
+    assert!(
+        folder.starts_with("datasets/run/selfplay/generation="),
+        "{champion}"
+    );
     let text = workspace.done("model show v0002 --models models/run");
-    for words in
-        ["parent      v0001", "played      generation 2", "gate        generation 1: v0002 over builtin:disc-count"]
-    {
+    for words in [
+        "parent      v0001",
+        "played      generation 2",
+        "gate        generation 1: v0002 over builtin:disc-count",
+    ] {
         assert!(text.contains(words), "`{words}` is not in\n{text}");
     }
     let start = workspace.done("model show builtin:disc-count --models models/run");
-    assert!(start.contains("child       v0001") && start.contains("played      generation 1"), "{start}");
+    assert!(
+        start.contains("child       v0001") && start.contains("played      generation 1"),
+        "{start}"
+    );
 }
 
 #[test]
@@ -128,14 +203,27 @@ fn a_version_named_by_its_path_is_shown_in_its_own_registry() {
     let workspace = copy_of_run();
     let by_id = json(&workspace, "model show v0001 --models models/run");
     for path in ["models/run/v0001", "models/run/v0001/"] {
-        assert!(json(&workspace, &format!("model show {path}")) == by_id, "{path}");
+        assert!(
+            json(&workspace, &format!("model show {path}")) == by_id,
+            "{path}"
+        );
     }
     let absolute = workspace.path("models/run/v0004");
     let text = workspace.done(&format!("model show {}", absolute.display()));
     assert!(text.contains("parent      v0003"), "{text}");
-    assert!(text.contains("gate        generation 2") && !text.contains("gone"), "{text}");
-    let elsewhere = json(&workspace, "model show models/run/v0001 --models models/none");
-    assert_eq!(elsewhere["trained_on"][0]["folder"], Value::Null, "{elsewhere}");
+    assert!(
+        text.contains("gate        generation 2") && !text.contains("gone"),
+        "{text}"
+    );
+    let elsewhere = json(
+        &workspace,
+        "model show models/run/v0001 --models models/none",
+    );
+    assert_eq!(
+        elsewhere["trained_on"][0]["folder"],
+        Value::Null,
+        "{elsewhere}"
+    );
 }
 
 #[test]
@@ -144,35 +232,86 @@ fn errors_are_called_held_out_only_where_games_were_held_out() {
     workspace.config("whole", "smoke", &[("train.validation", "0.0")]);
     let train = "train --config configs/whole.toml --dataset datasets/run/selfplay/generation=0001";
     let list = || workspace.done("model list --models models/run");
-    let note = |text: &str| text.lines().last().unwrap().split(';').next().unwrap().to_owned();
+    let note = |text: &str| {
+        text.lines()
+            .last()
+            .unwrap()
+            .split(';')
+            .next()
+            .unwrap()
+            .to_owned()
+    };
     assert_eq!(note(&list()), "MAE in discs on held-out games");
     assert!(!list().contains('*'), "{}", list());
-    assert_eq!(workspace.done(&format!("{train} --models models/run")), "v0009");
-    assert_eq!(note(&list()), "MAE in discs on held-out games, * on the training rows");
-    let starred: Vec<String> = list().lines().filter(|line| line.contains("* ")).map(str::to_owned).collect();
-    assert!(starred.len() == 2 && starred[0].starts_with("v0009"), "{starred:?}");
-    assert_eq!(workspace.done(&format!("{train} --models models/whole")), "v0001");
-    assert_eq!(note(&workspace.done("model list --models models/whole")), "MAE in discs, * on the training rows");
-    for (version, words, held_out) in [("v0002", "on held-out games", true), ("v0009", "on the training rows", false)] {
+    assert_eq!(
+        workspace.done(&format!("{train} --models models/run")),
+        "v0009"
+    );
+    assert_eq!(
+        note(&list()),
+        "MAE in discs on held-out games, * on the training rows"
+    );
+    let starred: Vec<String> = list()
+        .lines()
+        .filter(|line| line.contains("* "))
+        .map(str::to_owned)
+        .collect();
+    assert!(
+        starred.len() == 2 && starred[0].starts_with("v0009"),
+        "{starred:?}"
+    );
+    assert_eq!(
+        workspace.done(&format!("{train} --models models/whole")),
+        "v0001"
+    );
+    assert_eq!(
+        note(&workspace.done("model list --models models/whole")),
+        "MAE in discs, * on the training rows"
+    );
+    for (version, words, held_out) in [
+        ("v0002", "on held-out games", true),
+        ("v0009", "on the training rows", false),
+    ] {
         let text = workspace.done(&format!("model show models/run/{version}"));
         let error = text.lines().find(|line| line.starts_with("error")).unwrap();
-        assert!(error.contains(words) && error.contains("held-out") == held_out, "{text}");
-        assert_eq!(json(&workspace, &format!("model show models/run/{version}"))["held_out"], held_out);
+        assert!(
+            error.contains(words) && error.contains("held-out") == held_out,
+            "{text}"
+        );
+        assert_eq!(
+            json(&workspace, &format!("model show models/run/{version}"))["held_out"],
+            held_out
+        );
     }
-    let error = || json(&workspace, &format!("status --config {CONFIG}"))["generations"][0]["mae_after"].clone();
+    let error = || {
+        json(&workspace, &format!("status --config {CONFIG}"))["generations"][0]["mae_after"]
+            .clone()
+    };
     assert!(error().is_f64(), "{}", error());
-    reseal(&workspace, "models/run/v0001/model.json", |document| document["metrics"]["held_out"] = false.into());
+    reseal(&workspace, "models/run/v0001/model.json", |document| {
+        document["metrics"]["held_out"] = false.into();
+    });
     assert_eq!(error(), Value::Null);
 }
 
 #[test]
 fn a_level_that_has_no_effect_is_named() {
     let workspace = copy_of_run();
-    workspace.write("positions.obf", "---------------------------OX------XO--------------------------- X;\n");
+    workspace.write(
+        "positions.obf",
+        "---------------------------OX------XO--------------------------- X;\n",
+    );
     let warnings = |arguments: &str| {
         let outcome = workspace.run(arguments);
-        assert!(matches!(outcome.code, Some(0 | 10 | 11)), "{arguments}: {}", outcome.stderr);
-        let lines = outcome.stderr.lines().filter(|line| line.contains("has no MPC statistics"));
+        assert!(
+            matches!(outcome.code, Some(0 | 10 | 11)),
+            "{arguments}: {}",
+            outcome.stderr
+        );
+        let lines = outcome
+            .stderr
+            .lines()
+            .filter(|line| line.contains("has no MPC statistics"));
         lines.map(str::to_owned).collect::<Vec<_>>()
     };
     let eval = "eval positions.obf --depth 4 --models models/run --model";
@@ -182,7 +321,15 @@ fn a_level_that_has_no_effect_is_named() {
     for silent in ["v0001", "v0001 --mpc-level 100", "v0002 --mpc-level 87"] {
         assert_eq!(warnings(&format!("{eval} {silent}")), [""; 0], "{silent}");
     }
-    workspace.config("level", "smoke", &[("generate.mpc_level", "73"), ("gate.mpc_level", "95"), ("gate.games", "20")]);
+    workspace.config(
+        "level",
+        "smoke",
+        &[
+            ("generate.mpc_level", "73"),
+            ("gate.mpc_level", "95"),
+            ("gate.games", "20"),
+        ],
+    );
     let stage = |stage: &str, players: &str| {
         warnings(&format!(
             "{stage} --verbose --config configs/level.toml --models models/run --output {stage} {players}"
@@ -190,11 +337,15 @@ fn a_level_that_has_no_effect_is_named() {
     };
     let generate = stage("generate", "--model builtin:disc-count");
     assert!(
-        generate.len() == 1 && generate[0].starts_with("note: generate.mpc_level 73 % has no effect"),
+        generate.len() == 1
+            && generate[0].starts_with("note: generate.mpc_level 73 % has no effect"),
         "{generate:?}"
     );
     let gate = stage("gate", "--candidate v0004 --baseline builtin:disc-count");
-    assert!(gate.len() == 1 && gate[0].contains("builtin:disc-count has no MPC statistics"), "{gate:?}");
+    assert!(
+        gate.len() == 1 && gate[0].contains("builtin:disc-count has no MPC statistics"),
+        "{gate:?}"
+    );
 }
 
 /// `eval.dat` as a program writes it that learns at the smallest index and leaves some mirrors behind.
@@ -221,11 +372,19 @@ fn an_eval_dat_with_stale_mirrors_is_imported_by_its_smallest_indices() {
     let import = "--format es-cube-eval --models models/other";
     let whole = json(&workspace, &format!("model import eval.dat {import}"));
     let content = &json(&workspace, "model show models/run/v0001")["content"];
-    assert_eq!((&whole["mirrors_differing"], &whole["content"]), (&0.into(), content), "{whole}");
+    assert_eq!(
+        (&whole["mirrors_differing"], &whole["content"]),
+        (&0.into(), content),
+        "{whole}"
+    );
     let outcome = workspace.run(&format!("model import stale.dat {import} --json"));
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     let imported: Value = serde_json::from_str(&outcome.stdout).unwrap();
-    assert_eq!((&imported["mirrors_differing"], &imported["content"]), (&count.into(), content), "{imported}");
+    assert_eq!(
+        (&imported["mirrors_differing"], &imported["content"]),
+        (&count.into(), content),
+        "{imported}"
+    );
     let thousands = format!("{},{:03} of ", count / 1000, count % 1000);
     assert!(
         outcome.stderr.contains(&thousands) && outcome.stderr.contains("mirrors in stale.dat"),
@@ -233,8 +392,13 @@ fn an_eval_dat_with_stale_mirrors_is_imported_by_its_smallest_indices() {
         outcome.stderr
     );
     let version = imported["id"].as_str().unwrap();
-    workspace.done(&format!("model export --model models/other/{version} --format es-cube-eval --output back.dat"));
-    assert!(std::fs::read(workspace.path("back.dat")).unwrap() == sound, "the export has other weights");
+    workspace.done(&format!(
+        "model export --model models/other/{version} --format es-cube-eval --output back.dat"
+    ));
+    assert!(
+        std::fs::read(workspace.path("back.dat")).unwrap() == sound,
+        "the export has other weights"
+    );
 }
 
 #[test]
@@ -264,16 +428,29 @@ fn verifying_walks_everything_that_documents_name() {
     // A champion that a rollback could not bring back.
     let first = first_champion();
     std::fs::remove_dir_all(workspace.path(&format!("models/run/{first}"))).unwrap();
-    check(&workspace, verify, 65, &["models/run/champion.json", &first]);
+    check(
+        &workspace,
+        verify,
+        65,
+        &["models/run/champion.json", &first],
+    );
     std::fs::remove_dir_all(workspace.path("datasets/run/selfplay/generation=0001")).unwrap();
     std::fs::remove_file(workspace.path("models/run/champion.json")).unwrap();
     let value = json(&workspace, verify);
-    assert_eq!(value["datasets_gone"].as_array().unwrap().len(), 1, "{value}");
+    assert_eq!(
+        value["datasets_gone"].as_array().unwrap().len(),
+        1,
+        "{value}"
+    );
 }
 
 /// Generations that a stage of the run has folders of.
 fn generations(workspace: &Workspace, stage: &str) -> Vec<u32> {
-    renma::run::folders::generations(&workspace.path("datasets/run"), Stage::named(stage).unwrap()).unwrap()
+    renma::run::folders::generations(
+        &workspace.path("datasets/run"),
+        Stage::named(stage).unwrap(),
+    )
+    .unwrap()
 }
 
 #[test]
@@ -281,34 +458,68 @@ fn clearing_away_keeps_what_is_needed_and_a_dry_run_removes_nothing() {
     let workspace = copy_of_run();
     let gc = format!("gc --config {CONFIG}");
     let before = files(workspace.root());
-    check(&workspace, &gc, 0, &["run.keep_generations = 0: everything stays"]);
+    check(
+        &workspace,
+        &gc,
+        0,
+        &["run.keep_generations = 0: everything stays"],
+    );
     assert!(files(workspace.root()) == before);
     config(&workspace, "1", "2");
     let before = files(workspace.root());
     let planned = json(&workspace, &format!("{gc} --dry-run"));
-    assert!(files(workspace.root()) == before, "a dry run changed something");
+    assert!(
+        files(workspace.root()) == before,
+        "a dry run changed something"
+    );
     assert_eq!(planned["closed"], 3, "{planned}");
     let removed = json(&workspace, &gc);
-    let [closed, lineage]: [Value; 2] =
-        ["closed", "lineage"].map(|name| read_sealed(&workspace.path(&format!("models/run/{name}.json"))).unwrap());
-    let fourth = lineage["generations"].as_array().unwrap().iter().find(|entry| entry["generation"] == 4).unwrap();
-    assert_eq!(closed["champion"]["content"], fourth["player"]["content"], "the champion after the closed generations");
+    let [closed, lineage]: [Value; 2] = ["closed", "lineage"]
+        .map(|name| read_sealed(&workspace.path(&format!("models/run/{name}.json"))).unwrap());
+    let fourth = lineage["generations"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|entry| entry["generation"] == 4)
+        .unwrap();
+    assert_eq!(
+        closed["champion"]["content"], fourth["player"]["content"],
+        "the champion after the closed generations"
+    );
     assert_eq!(planned["removed"], removed["removed"]);
     assert!(0 < removed["bytes"].as_u64().unwrap(), "{removed}");
     // The window of the next training reaches one generation back.
     assert_eq!(generations(&workspace, "generate"), [3, 4]);
     assert_eq!(generations(&workspace, "fit-mpc"), [4]);
-    let history = ChampionFile::read(&workspace.path("models/run")).unwrap().history;
+    let history = ChampionFile::read(&workspace.path("models/run"))
+        .unwrap()
+        .history;
     let promoted = |generation: u32| {
         let folder = RUN.path(&format!("datasets/run/gate/generation={generation:04}"));
         let step = read_verdict(&folder).unwrap().step;
         history.iter().any(|promotion| promotion.gate == Some(step))
     };
-    assert_eq!(generations(&workspace, "gate"), (1..=4).filter(|&g| g == 4 || promoted(g)).collect::<Vec<_>>());
+    assert_eq!(
+        generations(&workspace, "gate"),
+        (1..=4)
+            .filter(|&g| g == 4 || promoted(g))
+            .collect::<Vec<_>>()
+    );
     for promotion in &history {
-        assert!(workspace.path(&format!("models/run/{}/model.json", promotion.id)).exists(), "{}", promotion.id);
+        assert!(
+            workspace
+                .path(&format!("models/run/{}/model.json", promotion.id))
+                .exists(),
+            "{}",
+            promotion.id
+        );
     }
-    check(&workspace, "model verify --models models/run", 0, &["are sound"]);
+    check(
+        &workspace,
+        "model verify --models models/run",
+        0,
+        &["are sound"],
+    );
     check(&workspace, &gc, 0, &["removed 0 folders"]);
     let after = files(workspace.root());
     let outcome = pipeline(&workspace, &format!("--config {CONFIG} --generations 4"));
@@ -316,11 +527,18 @@ fn clearing_away_keeps_what_is_needed_and_a_dry_run_removes_nothing() {
     for folder in ["datasets", "models"] {
         let of = |files: &std::collections::BTreeMap<String, Vec<u8>>| {
             let here = files.iter().filter(|(name, _)| {
-                name.starts_with(folder) && !name.contains("/config/") && !name.ends_with("lineage.json")
+                name.starts_with(folder)
+                    && !name.contains("/config/")
+                    && !name.ends_with("lineage.json")
             });
-            here.map(|(name, bytes)| (name.clone(), bytes.clone())).collect::<Vec<_>>()
+            here.map(|(name, bytes)| (name.clone(), bytes.clone()))
+                .collect::<Vec<_>>()
         };
-        assert!(of(&after) == of(&files(workspace.root())), "a closed run was done again\n{}", outcome.stderr);
+        assert!(
+            of(&after) == of(&files(workspace.root())),
+            "a closed run was done again\n{}",
+            outcome.stderr
+        );
     }
 }
 
@@ -333,15 +551,31 @@ fn nothing_is_closed_while_a_version_cannot_be_read() {
     let bytes = std::fs::read(&document).unwrap();
     std::fs::remove_file(&document).unwrap();
     std::os::unix::fs::symlink("model.json", &document).unwrap();
-    let before = || (generations(&workspace, "generate"), Registry::new(&workspace.path("models/run")).ids().unwrap());
+    let before = || {
+        (
+            generations(&workspace, "generate"),
+            Registry::new(&workspace.path("models/run")).ids().unwrap(),
+        )
+    };
     let whole = before();
-    check(&workspace, &format!("gc --config {CONFIG}"), 1, &["cannot read", "v0002/model.json"]);
+    check(
+        &workspace,
+        &format!("gc --config {CONFIG}"),
+        1,
+        &["cannot read", "v0002/model.json"],
+    );
     assert!(before() == whole && !workspace.path("models/run/closed.json").exists());
     std::fs::remove_file(&document).unwrap();
     std::fs::write(&document, bytes).unwrap();
     workspace.done(&format!("gc --config {CONFIG}"));
     let closed = ClosedFile::read(&workspace.path("models/run")).unwrap();
-    assert!(closed.generations.len() == 3 && closed.generations.iter().all(|line| line.exact_mae.is_some()));
+    assert!(
+        closed.generations.len() == 3
+            && closed
+                .generations
+                .iter()
+                .all(|line| line.exact_mae.is_some())
+    );
 }
 
 #[test]
@@ -351,14 +585,23 @@ fn a_run_that_clears_away_as_it_goes_makes_the_same_champions() {
     let outcome = pipeline(&workspace, &format!("--config {CONFIG} --generations 4"));
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     assert_eq!(generations(&workspace, "generate"), [3, 4]);
-    assert_eq!(ClosedFile::read(&workspace.path("models/run")).unwrap().generation, 3);
+    assert_eq!(
+        ClosedFile::read(&workspace.path("models/run"))
+            .unwrap()
+            .generation,
+        3
+    );
     let names = ["champion.json", "v0007/model.json", "v0008/model.json"];
     for name in names.map(|name| format!("models/run/{name}")) {
         let read = |root: &Workspace| std::fs::read(root.path(&name)).unwrap();
         assert!(read(&workspace) == read(&RUN), "{name}");
     }
     let newest = "datasets/run/selfplay/generation=0004";
-    check_same(&workspace.path(newest), &RUN.path(newest), "cleared and whole");
+    check_same(
+        &workspace.path(newest),
+        &RUN.path(newest),
+        "cleared and whole",
+    );
     let status = workspace.done(&format!("status --config {CONFIG}"));
     assert!(status.contains("generations to 3 are closed"), "{status}");
 }
@@ -370,16 +613,29 @@ fn games_behind_a_promotion_that_was_taken_back_are_cleared_away() {
         let folder = RUN.path(&format!("datasets/run/gate/generation={generation:04}"));
         read_verdict(&folder).unwrap().step
     };
-    let history = || ChampionFile::read(&workspace.path("models/run")).unwrap().history;
+    let history = || {
+        ChampionFile::read(&workspace.path("models/run"))
+            .unwrap()
+            .history
+    };
     let promoted = || -> Vec<u32> {
-        let gates: Vec<_> = history().into_iter().map(|promotion| promotion.gate).collect();
-        (1..=4).filter(|&generation| gates.contains(&Some(step(generation)))).collect()
+        let gates: Vec<_> = history()
+            .into_iter()
+            .map(|promotion| promotion.gate)
+            .collect();
+        (1..=4)
+            .filter(|&generation| gates.contains(&Some(step(generation))))
+            .collect()
     };
     let before = promoted();
     while promoted().contains(&before[before.len() / 2]) {
         workspace.done("promote --rollback --models models/run");
     }
-    assert!(!promoted().is_empty() && promoted().len() < 3, "{before:?} and {:?}", promoted());
+    assert!(
+        !promoted().is_empty() && promoted().len() < 3,
+        "{before:?} and {:?}",
+        promoted()
+    );
     config(&workspace, "1", "1");
     workspace.done(&format!("gc --config {CONFIG}"));
     let kept = (1..=4).filter(|generation| *generation == 4 || promoted().contains(generation));
@@ -400,7 +656,10 @@ fn a_drift_match_of_a_closed_generation_stays_on_the_ladder() {
     let versions = Versions::read(&Registry::new(&models)).unwrap();
     let ladder = standings(&gates(&datasets).unwrap(), &datasets, &versions).unwrap();
     for player in [verdict.candidate.content, verdict.baseline.content] {
-        assert!(ladder.iter().any(|standing| standing.content == player), "{player} is gone");
+        assert!(
+            ladder.iter().any(|standing| standing.content == player),
+            "{player} is gone"
+        );
     }
 }
 
@@ -408,10 +667,18 @@ fn a_drift_match_of_a_closed_generation_stays_on_the_ladder() {
 fn a_run_made_again_from_a_generation_on_has_the_same_champions() {
     let workspace = copy_of_run();
     let contents = |workspace: &Workspace| -> Vec<_> {
-        let history = ChampionFile::read(&workspace.path("models/run")).unwrap().history;
-        history.into_iter().map(|promotion| promotion.content).collect()
+        let history = ChampionFile::read(&workspace.path("models/run"))
+            .unwrap()
+            .history;
+        history
+            .into_iter()
+            .map(|promotion| promotion.content)
+            .collect()
     };
-    let outcome = pipeline(&workspace, &format!("--config {CONFIG} --generations 4 --restart 3"));
+    let outcome = pipeline(
+        &workspace,
+        &format!("--config {CONFIG} --generations 4 --restart 3"),
+    );
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     assert_eq!(contents(&workspace), contents(&RUN));
     assert!(2 < contents(&RUN).len());
@@ -428,8 +695,15 @@ fn a_number_is_never_given_to_a_second_version() {
     workspace.done(&format!("gc --config {CONFIG}"));
     let registry = Registry::new(&workspace.path("models/run"));
     let ninth = "v0009".parse().unwrap();
-    assert!(!registry.ids().unwrap().contains(&ninth), "{:?}", registry.ids());
-    assert_eq!(ClosedFile::read(registry.folder()).unwrap().version_last, Some(ninth));
+    assert!(
+        !registry.ids().unwrap().contains(&ninth),
+        "{:?}",
+        registry.ids()
+    );
+    assert_eq!(
+        ClosedFile::read(registry.folder()).unwrap().version_last,
+        Some(ninth)
+    );
     let newest = "datasets/run/selfplay/generation=0004";
     let train = format!("train --config configs/other.toml --dataset {newest} --models models/run");
     assert_eq!(workspace.done(&train), "v0010");
@@ -452,9 +726,20 @@ fn nothing_behind_a_symbolic_link_is_removed() {
     let before = files(&elsewhere);
     let removed = json(&workspace, &format!("gc --config {CONFIG}"));
     assert!(files(&elsewhere) == before, "{removed}");
-    assert!(workspace.path("datasets/run/selfplay/generation=0001").is_symlink());
-    assert!(!workspace.path("datasets/run/selfplay/generation=0002").exists());
-    assert!(4 <= removed["linked"].as_array().unwrap().len(), "{removed}");
+    assert!(
+        workspace
+            .path("datasets/run/selfplay/generation=0001")
+            .is_symlink()
+    );
+    assert!(
+        !workspace
+            .path("datasets/run/selfplay/generation=0002")
+            .exists()
+    );
+    assert!(
+        4 <= removed["linked"].as_array().unwrap().len(),
+        "{removed}"
+    );
 }
 
 #[test]
@@ -467,8 +752,18 @@ fn a_stage_at_work_is_shown_and_nothing_is_cleared_away() {
     };
     config(&workspace, "1", "2");
     for (name, step, folder, lock) in [
-        ("datasets/run/gate/generation=0004/verdict.json", "gate", "datasets/run/gate/generation=0004", ".lock"),
-        ("models/run/v0007/model.json", "train", "models/run", Stage::Train.facts().lock()),
+        (
+            "datasets/run/gate/generation=0004/verdict.json",
+            "gate",
+            "datasets/run/gate/generation=0004",
+            ".lock",
+        ),
+        (
+            "models/run/v0007/model.json",
+            "train",
+            "models/run",
+            Stage::Train.facts().lock(),
+        ),
     ] {
         std::fs::remove_dir_all(workspace.path(name).parent().unwrap()).unwrap();
         assert_eq!(state(step, 3), "missing", "{step}");
@@ -477,7 +772,12 @@ fn a_stage_at_work_is_shown_and_nothing_is_cleared_away() {
         let held = FolderLock::take_named(&workspace.path(folder), lock).unwrap();
         assert_eq!(state(step, 3), "running", "{step}");
         let before = files(workspace.root());
-        check(&workspace, &gc, 75, &[folder, &std::process::id().to_string()]);
+        check(
+            &workspace,
+            &gc,
+            75,
+            &[folder, &std::process::id().to_string()],
+        );
         check(&workspace, &format!("{gc} --dry-run"), 75, &[folder]);
         assert!(files(workspace.root()) == before);
         drop(held);
@@ -487,7 +787,8 @@ fn a_stage_at_work_is_shown_and_nothing_is_cleared_away() {
 
 /// Changes a sealed file and seals it again, as anyone can.
 fn reseal(workspace: &Workspace, name: &str, change: impl FnOnce(&mut Value)) {
-    let mut value: Value = serde_json::from_slice(&std::fs::read(workspace.path(name)).unwrap()).unwrap();
+    let mut value: Value =
+        serde_json::from_slice(&std::fs::read(workspace.path(name)).unwrap()).unwrap();
     value.as_object_mut().unwrap().remove("hash");
     change(&mut value);
     workspace.write(name, seal(&value));
@@ -497,7 +798,10 @@ fn reseal(workspace: &Workspace, name: &str, change: impl FnOnce(&mut Value)) {
 fn check_refused(workspace: &Workspace, arguments: &str, words: &[&str]) {
     let before = files(workspace.root());
     check(workspace, arguments, 65, words);
-    assert!(files(workspace.root()) == before, "renma {arguments}: it changed something");
+    assert!(
+        files(workspace.root()) == before,
+        "renma {arguments}: it changed something"
+    );
 }
 
 #[test]
@@ -507,23 +811,56 @@ fn a_version_that_says_it_is_something_else_is_damage_and_removes_nothing() {
     let gc = format!("gc --config {CONFIG}");
     workspace.config("other", "smoke", &[("train.epochs", "2")]);
     let train = "train --config configs/other.toml --dataset datasets/run/selfplay/generation=0001";
-    assert_eq!(workspace.done(&format!("{train} --models models/run")), "v0009");
+    assert_eq!(
+        workspace.done(&format!("{train} --models models/run")),
+        "v0009"
+    );
     let (own, version) = ("v0009", "models/run/v0009");
     let planned = json(&workspace, &format!("{gc} --dry-run"));
-    let removed: Vec<&Value> = planned["removed"].as_array().unwrap().iter().map(|removal| &removal["path"]).collect();
+    let removed: Vec<&Value> = planned["removed"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|removal| &removal["path"])
+        .collect();
     assert!(removed.contains(&&version.into()), "{planned}");
     let document = format!("{version}/model.json");
     let sound = std::fs::read(workspace.path(&document)).unwrap();
     let absolute = workspace.path("datasets/run/selfplay");
-    for id in ["../../datasets", absolute.to_str().unwrap(), ".", "", "v0002", "v0099", "v00010", "builtin:champion"] {
+    for id in [
+        "../../datasets",
+        absolute.to_str().unwrap(),
+        ".",
+        "",
+        "v0002",
+        "v0099",
+        "v00010",
+        "builtin:champion",
+    ] {
         reseal(&workspace, &document, |document| document["id"] = id.into());
-        let both = [document.as_str(), id, if id.starts_with("v00") && id.len() == 5 { own } else { "" }];
+        let both = [
+            document.as_str(),
+            id,
+            if id.starts_with("v00") && id.len() == 5 {
+                own
+            } else {
+                ""
+            },
+        ];
         check_refused(&workspace, &gc, &both);
         check_refused(&workspace, &format!("{gc} --dry-run"), &both);
         check_refused(&workspace, "model verify --models models/run", &both);
         check_refused(&workspace, "model list --models models/run", &both);
-        check_refused(&workspace, &format!("promote {own} --models models/run"), &both);
-        check_refused(&workspace, &format!("model show {version} --models models/run"), &both);
+        check_refused(
+            &workspace,
+            &format!("promote {own} --models models/run"),
+            &both,
+        );
+        check_refused(
+            &workspace,
+            &format!("model show {version} --models models/run"),
+            &both,
+        );
     }
     workspace.write(&document, sound);
     assert_eq!(json(&workspace, &gc)["removed"], planned["removed"]);
@@ -538,7 +875,9 @@ fn ids_in_champions_verdicts_and_lineage_are_version_ids_or_built_ins() {
     // An id that is one, but not of the content beside it.
     let closed = std::fs::read(workspace.path("models/run/closed.json")).unwrap();
     for (id, words) in [("v0001", "another content"), ("v0042", "which is gone")] {
-        reseal(&workspace, "models/run/closed.json", |file| file["champion"]["id"] = id.into());
+        reseal(&workspace, "models/run/closed.json", |file| {
+            file["champion"]["id"] = id.into();
+        });
         check_refused(&workspace, &verify, &["models/run/closed.json", id, words]);
     }
     workspace.write("models/run/closed.json", closed);
@@ -548,12 +887,22 @@ fn ids_in_champions_verdicts_and_lineage_are_version_ids_or_built_ins() {
         ("models/run/closed.json", "/champion/id", &verify),
         ("models/run/closed.json", "/champion/id", &status),
         ("models/run/v0003/model.json", "/parent/id", &verify),
-        ("datasets/run/gate/generation=0003/verdict.json", "/candidate/id", &verify),
-        ("datasets/run/gate/generation=0003/verdict.json", "/baseline/id", &status),
+        (
+            "datasets/run/gate/generation=0003/verdict.json",
+            "/candidate/id",
+            &verify,
+        ),
+        (
+            "datasets/run/gate/generation=0003/verdict.json",
+            "/baseline/id",
+            &status,
+        ),
     ] {
         let sound = std::fs::read(workspace.path(name)).unwrap();
         for id in ["../../elsewhere", "models/run/v0002", "builtin:none"] {
-            reseal(&workspace, name, |file| *file.pointer_mut(pointer).unwrap() = id.into());
+            reseal(&workspace, name, |file| {
+                *file.pointer_mut(pointer).unwrap() = id.into();
+            });
             check_refused(&workspace, command, &[name, &format!("`{id}`")]);
         }
         workspace.write(name, sound);
@@ -579,26 +928,55 @@ fn a_renamed_version_is_not_promoted_and_a_copy_under_a_name_of_its_own_plays() 
     let content = json(&workspace, "model show v0005 --models models/run")["content"].clone();
     for copy in ["models/run/best", "elsewhere/v0005"] {
         let shown = json(&workspace, &format!("model show {copy}"));
-        assert_eq!((&shown["id"], &shown["content"]), (&"v0005".into(), &content), "{copy}");
+        assert_eq!(
+            (&shown["id"], &shown["content"]),
+            (&"v0005".into(), &content),
+            "{copy}"
+        );
     }
     check_refused(&workspace, "model show misnamed/v0001", &["v0005", "v0001"]);
-    check_refused(&workspace, "promote models/run/best", &["models/run/best is not one of its versions"]);
-    assert_eq!(json(&workspace, "model verify --models models/run")["versions"].as_array().unwrap().len(), 8);
+    check_refused(
+        &workspace,
+        "promote models/run/best",
+        &["models/run/best is not one of its versions"],
+    );
+    assert_eq!(
+        json(&workspace, "model verify --models models/run")["versions"]
+            .as_array()
+            .unwrap()
+            .len(),
+        8
+    );
 }
 
 #[test]
 fn a_rollback_whose_report_cannot_be_written_says_that_it_took_effect() {
     let workspace = copy_of_run();
-    let history = || ChampionFile::read(&workspace.path("models/run")).unwrap().history;
+    let history = || {
+        ChampionFile::read(&workspace.path("models/run"))
+            .unwrap()
+            .history
+    };
     let before = history();
-    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let full = std::fs::File::options()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
     let arguments = ["promote", "--rollback", "--models", "models/run", "--json"];
     let output = workspace.command(&arguments).stdout(full).output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{stderr}");
     assert_eq!(history(), before[..before.len() - 1]);
-    let champion = format!("the champion is {}, before {}", before[before.len() - 2].id, before[before.len() - 1].id);
-    for words in ["the rollback took effect", champion.as_str(), "do not repeat it"] {
+    let champion = format!(
+        "the champion is {}, before {}",
+        before[before.len() - 2].id,
+        before[before.len() - 1].id
+    );
+    for words in [
+        "the rollback took effect",
+        champion.as_str(),
+        "do not repeat it",
+    ] {
         assert!(stderr.contains(words), "`{words}` is not in\n{stderr}");
     }
 }
@@ -614,16 +992,28 @@ fn help_offers_what_a_command_uses_and_names_the_default_it_takes() {
     assert!(promote.contains("--verdict <DIR>"), "{promote}");
     for option in ["--budget", "--since"] {
         assert!(!promote.contains(option), "{promote}");
-        check(&workspace, &format!("promote --rollback {option} 1"), 2, &[option]);
+        check(
+            &workspace,
+            &format!("promote --rollback {option} 1"),
+            2,
+            &[option],
+        );
     }
     let import = help("dataset import");
-    assert!(import.contains("the model that searches [default: champion, else builtin:champion]"), "{import}");
+    assert!(
+        import.contains("the model that searches [default: champion, else builtin:champion]"),
+        "{import}"
+    );
     workspace.write("line.txt", "f5d6c3d3c4f4f6f3e6e7");
     workspace.done("dataset import line.txt --format transcripts --output imported --label-depth 1 --keep-going");
     let manifest: Value =
-        serde_json::from_slice(&std::fs::read(workspace.path("imported/manifest.json")).unwrap()).unwrap();
+        serde_json::from_slice(&std::fs::read(workspace.path("imported/manifest.json")).unwrap())
+            .unwrap();
     let shown = json(&workspace, "model show builtin:champion");
-    assert_eq!(manifest["models"]["labeler"], shown["content"], "{manifest}");
+    assert_eq!(
+        manifest["models"]["labeler"], shown["content"],
+        "{manifest}"
+    );
 }
 
 #[test]
@@ -636,17 +1026,35 @@ fn a_number_that_cannot_grow_ends_in_an_error_and_not_in_a_loop() {
     };
     // More digits than a version can have: a folder like any other.
     let last = |digits: &str| format!("models/run/v{digits}");
-    copy_folder(&workspace.path("models/run/v0005"), &workspace.path(&last("18446744073709551615")));
+    copy_folder(
+        &workspace.path("models/run/v0005"),
+        &workspace.path(&last("18446744073709551615")),
+    );
     assert_eq!(workspace.done(&train("2")), "v0009");
-    copy_folder(&workspace.path("models/run/v0005"), &workspace.path(&last("999999999")));
+    copy_folder(
+        &workspace.path("models/run/v0005"),
+        &workspace.path(&last("999999999")),
+    );
     let document = last("999999999") + "/model.json";
-    reseal(&workspace, &document, |document| document["id"] = "v999999999".into());
-    check_refused(&workspace, &train("3"), &["models/run", "v999999999", "--models"]);
+    reseal(&workspace, &document, |document| {
+        document["id"] = "v999999999".into();
+    });
+    check_refused(
+        &workspace,
+        &train("3"),
+        &["models/run", "v999999999", "--models"],
+    );
     std::fs::remove_dir_all(workspace.path(&last("999999999"))).unwrap();
     let mut closed = ClosedFile::default();
     closed.version_last = Some(VersionId::LAST);
     closed.write(&workspace.path("models/run")).unwrap();
     check_refused(&workspace, &train("3"), &["models/run", "v999999999"]);
-    reseal(&workspace, "models/run/closed.json", |file| file["version_last"] = u64::MAX.into());
-    check_refused(&workspace, &train("3"), &["models/run/closed.json", "18446744073709551615"]);
+    reseal(&workspace, "models/run/closed.json", |file| {
+        file["version_last"] = u64::MAX.into();
+    });
+    check_refused(
+        &workspace,
+        &train("3"),
+        &["models/run/closed.json", "18446744073709551615"],
+    );
 }

@@ -17,11 +17,25 @@ struct Player {
 impl Player {
     fn start(arguments: &str) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_renma"));
-        command.current_dir(env!("CARGO_TARGET_TMPDIR")).args(["gtp", "--model", "builtin:champion"]);
-        command.args(arguments.split_whitespace()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.current_dir(env!("CARGO_TARGET_TMPDIR")).args([
+            "gtp",
+            "--model",
+            "builtin:champion",
+        ]);
+        command
+            .args(arguments.split_whitespace())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        let (input, output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
-        Self { child, input, output }
+        let (input, output) = (
+            child.stdin.take().unwrap(),
+            BufReader::new(child.stdout.take().unwrap()),
+        );
+        Self {
+            child,
+            input,
+            output,
+        }
     }
 
     /// The answer to a command, which must be one of success.
@@ -29,9 +43,18 @@ impl Player {
         writeln!(self.input, "{command}").unwrap();
         let mut answer = String::new();
         while !answer.ends_with("\n\n") {
-            assert_ne!(self.output.read_line(&mut answer).unwrap(), 0, "no answer to {command}");
+            assert_ne!(
+                self.output.read_line(&mut answer).unwrap(),
+                0,
+                "no answer to {command}"
+            );
         }
-        answer.trim().strip_prefix('=').unwrap_or_else(|| panic!("{command}: {answer}")).trim().to_owned()
+        answer
+            .trim()
+            .strip_prefix('=')
+            .unwrap_or_else(|| panic!("{command}: {answer}"))
+            .trim()
+            .to_owned()
     }
 }
 
@@ -58,16 +81,31 @@ const TICKS_PER_SECOND: f64 = 100.0;
 
 /// The time that all processors have worked, and that this test and some players have, in ticks.
 fn ticks(players: &[Player]) -> [f64; 2] {
-    let numbers = |text: &str| -> Vec<f64> { text.split_whitespace().filter_map(|word| word.parse().ok()).collect() };
-    let all = numbers(read_to_string("/proc/stat").unwrap().lines().next().unwrap());
+    let numbers = |text: &str| -> Vec<f64> {
+        text.split_whitespace()
+            .filter_map(|word| word.parse().ok())
+            .collect()
+    };
+    let all = numbers(
+        read_to_string("/proc/stat")
+            .unwrap()
+            .lines()
+            .next()
+            .unwrap(),
+    );
     // user, nice and system; then, after idle and waiting, interrupts and what the host took away.
     let worked = all[..3].iter().sum::<f64>() + all[5..8].iter().sum::<f64>();
     let own = |process: u32| {
         let text = read_to_string(format!("/proc/{process}/stat")).unwrap();
         // user and system, counted from behind the name.
-        numbers(text.rsplit_once(')').unwrap().1)[10..12].iter().sum::<f64>()
+        numbers(text.rsplit_once(')').unwrap().1)[10..12]
+            .iter()
+            .sum::<f64>()
     };
-    let processes = players.iter().map(|player| player.child.id()).chain([std::process::id()]);
+    let processes = players
+        .iter()
+        .map(|player| player.child.id())
+        .chain([std::process::id()]);
     [worked, processes.map(own).sum()]
 }
 
@@ -87,7 +125,10 @@ fn judged(
         if used <= time + allowed(time) || share <= OTHERS_MAX {
             return Some(used);
         }
-        println!("{used:?} of {time:?} used beside programs that took {:.0} % of the machine", 100.0 * share);
+        println!(
+            "{used:?} of {time:?} used beside programs that took {:.0} % of the machine",
+            100.0 * share
+        );
     }
     None
 }
@@ -101,7 +142,9 @@ fn play_game(players: &mut [Player], opening: &[&str], time: Duration) -> [Durat
     }
     let colors = ["b", "w"];
     for (ply, square) in opening.iter().enumerate() {
-        players.iter_mut().for_each(|player| drop(player.ask(&format!("play {} {square}", colors[ply % 2]))));
+        players
+            .iter_mut()
+            .for_each(|player| drop(player.ask(&format!("play {} {square}", colors[ply % 2]))));
     }
     let (mut used, mut passes, mut side) = ([Duration::ZERO; 2], 0, opening.len() % 2);
     while passes < 2 {
@@ -129,12 +172,17 @@ const OPENINGS: [[&str; 4]; 5] = [
 
 /// A few games, or all with RENMA_CLOCKS=all.
 fn games(few: usize, all: usize) -> usize {
-    if std::env::var("RENMA_CLOCKS").is_ok_and(|asked| asked == "all") { all } else { few }
+    if std::env::var("RENMA_CLOCKS").is_ok_and(|asked| asked == "all") {
+        all
+    } else {
+        few
+    }
 }
 
 /// Plays games and prints the longest time that a side used.
 fn measure(games: usize, time: Duration, threads: usize) {
-    let mut players = [(); 2].map(|()| Player::start(&format!("--threads {threads} --mpc-level 87")));
+    let mut players =
+        [(); 2].map(|()| Player::start(&format!("--threads {threads} --mpc-level 87")));
     let play = |game: usize| {
         judged(&mut players, time, |players| {
             let used = play_game(players, &OPENINGS[game % OPENINGS.len()], time);
@@ -143,7 +191,10 @@ fn measure(games: usize, time: Duration, threads: usize) {
     };
     let used: Vec<Duration> = (0..games).filter_map(play).collect();
     let worst = used.iter().max().copied().unwrap_or_default();
-    println!("{} of {games} games, {time:?} a side, {threads} threads: most used {worst:?}", used.len());
+    println!(
+        "{} of {games} games, {time:?} a side, {threads} threads: most used {worst:?}",
+        used.len()
+    );
     assert!(worst <= time + allowed(time), "{worst:?}");
 }
 
@@ -172,7 +223,9 @@ fn seconds_per_move_are_kept() {
     for seconds in [0.05, 0.2, 1.0] {
         let time = Duration::from_secs_f64(seconds);
         for threads in [1, 4] {
-            let mut players = [Player::start(&format!("--threads {threads} --mpc-level 87 --seconds {seconds}"))];
+            let mut players = [Player::start(&format!(
+                "--threads {threads} --mpc-level 87 --seconds {seconds}"
+            ))];
             // It answers once the model is loaded.
             players[0].ask("name");
             let mut worst = Duration::ZERO;

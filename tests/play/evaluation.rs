@@ -6,7 +6,9 @@ use crate::support::es_cube::{
 };
 use renma::artifact::model::features_file::parse_features;
 use renma::engine::eval::builtin;
-use renma::engine::{Evaluation, Game, Number, Opponent, PatternKind, PatternSet, Player, Position, Score, Squares};
+use renma::engine::{
+    Evaluation, Game, Number, Opponent, PatternKind, PatternSet, Player, Position, Score, Squares,
+};
 use renma::exchange::edax_eval::edax_eval_bytes;
 use renma::random::{RandomStream, Stream, stream};
 use std::collections::BTreeSet;
@@ -23,18 +25,26 @@ fn rng(id: u64) -> RandomStream {
 }
 
 fn set_of(phase_empties_max: &str) -> Arc<PatternSet> {
-    let text = ES_CUBE.replace("phase_empties_max = [60]", &format!("phase_empties_max = [{phase_empties_max}]"));
+    let text = ES_CUBE.replace(
+        "phase_empties_max = [60]",
+        &format!("phase_empties_max = [{phase_empties_max}]"),
+    );
     Arc::new(parse_features(&text).unwrap())
 }
 
 /// Random weights, mirrors equal.
 fn random_evaluation(set: &Arc<PatternSet>) -> Evaluation {
     let mut rng = rng(0);
-    let draws: Vec<i16> =
-        (0..set.phase_count() * set.feature_count()).map(|_| (rng.below(40_001) as i32 - 20_000) as i16).collect();
+    let draws: Vec<i16> = (0..set.phase_count() * set.feature_count())
+        .map(|_| (rng.below(40_001) as i32 - 20_000) as i16)
+        .collect();
     let weights = draws
         .chunks_exact(set.feature_count())
-        .flat_map(|draws| set.canonical().iter().map(|&canonical| draws[canonical as usize]))
+        .flat_map(|draws| {
+            set.canonical()
+                .iter()
+                .map(|&canonical| draws[canonical as usize])
+        })
         .collect();
     Evaluation::new(Arc::clone(set), weights).unwrap()
 }
@@ -47,7 +57,9 @@ fn random_positions(games: u64) -> Vec<Position> {
         let mut game = Game::default();
         while !game.is_over() {
             positions.push(game.to_move().position);
-            let square = rng.pick(Squares(game.to_move().position.legal_moves())).unwrap();
+            let square = rng
+                .pick(Squares(game.to_move().position.legal_moves()))
+                .unwrap();
             game.play(square).unwrap();
         }
         positions.push(game.to_move().position);
@@ -82,15 +94,18 @@ fn images(position: Position) -> Vec<Position> {
         |column, row| (7 - row, 7 - column),
     ];
     let image = |set: u64, symmetry: Move| {
-        (0..64).filter(|square| set >> square & 1 == 1).fold(0, |image, square| {
-            let (column, row) = symmetry(square % 8, square / 8);
-            image | 1_u64 << (row * 8 + column)
-        })
+        (0..64)
+            .filter(|square| set >> square & 1 == 1)
+            .fold(0, |image, square| {
+                let (column, row) = symmetry(square % 8, square / 8);
+                image | 1_u64 << (row * 8 + column)
+            })
     };
     symmetries
         .into_iter()
         .map(|symmetry| {
-            let [player, opponent] = [position.player(), position.opponent()].map(|set| image(set, symmetry));
+            let [player, opponent] =
+                [position.player(), position.opponent()].map(|set| image(set, symmetry));
             Position::new(Player(player), Opponent(opponent)).unwrap()
         })
         .collect()
@@ -101,7 +116,11 @@ fn check(evaluation: &Evaluation, positions: &[Position], plain: impl Fn(Positio
         let value = evaluation.static_value(position);
         assert_eq!(value, Score(plain(position)), "{position:?}");
         for image in images(position) {
-            assert_eq!(evaluation.static_value(image), value, "{position:?} as {image:?}");
+            assert_eq!(
+                evaluation.static_value(image),
+                value,
+                "{position:?} as {image:?}"
+            );
         }
     }
 }
@@ -109,20 +128,30 @@ fn check(evaluation: &Evaluation, positions: &[Position], plain: impl Fn(Positio
 #[test]
 fn the_instances_of_es_cube_are_the_forty_two_of_the_source_and_parity() {
     let set = set_of("60");
-    let listed: BTreeSet<(&str, BTreeSet<&str>)> =
-        INSTANCES.iter().map(|(pattern, squares)| (*pattern, squares.split(' ').collect())).collect();
+    let listed: BTreeSet<(&str, BTreeSet<&str>)> = INSTANCES
+        .iter()
+        .map(|(pattern, squares)| (*pattern, squares.split(' ').collect()))
+        .collect();
     assert_eq!(listed.len(), 42);
     let names: Vec<(String, Vec<String>)> = set
         .instances()
         .iter()
         .map(|instance| {
             let name = set.patterns()[instance.pattern].name.clone();
-            (name, instance.squares.iter().map(ToString::to_string).collect())
+            (
+                name,
+                instance.squares.iter().map(ToString::to_string).collect(),
+            )
         })
         .collect();
     let derived: BTreeSet<(&str, BTreeSet<&str>)> = names
         .iter()
-        .map(|(pattern, squares)| (pattern.as_str(), squares.iter().map(String::as_str).collect()))
+        .map(|(pattern, squares)| {
+            (
+                pattern.as_str(),
+                squares.iter().map(String::as_str).collect(),
+            )
+        })
         .collect();
     assert_eq!(names.len(), 42);
     assert_eq!(derived, listed);
@@ -130,7 +159,10 @@ fn the_instances_of_es_cube_are_the_forty_two_of_the_source_and_parity() {
     for (place, (name, offset, square_count)) in PATTERNS.into_iter().enumerate() {
         let pattern = &set.patterns()[place];
         assert_eq!((pattern.name.as_str(), set.offset(place)), (name, offset));
-        assert!(matches!(&pattern.kind, PatternKind::Squares(squares) if squares.len() == square_count), "{name}");
+        assert!(
+            matches!(&pattern.kind, PatternKind::Squares(squares) if squares.len() == square_count),
+            "{name}"
+        );
     }
     assert_eq!(set.patterns().len(), 11);
     assert_eq!(set.patterns()[10].kind, PatternKind::Number(Number::Parity));
@@ -141,8 +173,13 @@ fn the_instances_of_es_cube_are_the_forty_two_of_the_source_and_parity() {
 fn each_board_feature_is_at_the_index_its_squares_spell() {
     let player = Player(1 << square_index("a1") | 1 << square_index("b2"));
     let position = Position::new(player, Opponent(1 << square_index("b1"))).unwrap();
-    let corner: Vec<usize> = ["a1", "b1", "c1", "a2", "b2", "c2", "a3", "b3"].map(square_index).into();
-    assert_eq!(digit(position.player(), position.opponent(), square_index("b1")), 2);
+    let corner: Vec<usize> = ["a1", "b1", "c1", "a2", "b2", "c2", "a3", "b3"]
+        .map(square_index)
+        .into();
+    assert_eq!(
+        digit(position.player(), position.opponent(), square_index("b1")),
+        2
+    );
     assert_eq!(
         configuration(position.player(), position.opponent(), &corner),
         3_usize.pow(7) + 2 * 3_usize.pow(6) + 27
@@ -152,7 +189,9 @@ fn each_board_feature_is_at_the_index_its_squares_spell() {
 #[test]
 fn a_static_value_is_the_plain_sum_by_squares_on_every_image_of_the_board() {
     let evaluation = random_evaluation(&set_of("60"));
-    check(&evaluation, &random_positions(20), |position| plain_value(evaluation.weights(), position));
+    check(&evaluation, &random_positions(20), |position| {
+        plain_value(evaluation.weights(), position)
+    });
 }
 
 #[test]
@@ -160,7 +199,11 @@ fn every_phase_has_weights_of_its_own() {
     let evaluation = random_evaluation(&set_of("60, 44, 31, 0"));
     check(&evaluation, &random_positions(10), |position| {
         let discs = (position.player() | position.opponent()).count_ones();
-        let phase = [4, 20, 33, 64].iter().filter(|&&start| start <= discs).count() - 1;
+        let phase = [4, 20, 33, 64]
+            .iter()
+            .filter(|&&start| start <= discs)
+            .count()
+            - 1;
         plain_value(&evaluation.weights()[phase * WEIGHT_COUNT..], position)
     });
 }
@@ -179,8 +222,15 @@ fn the_built_in_evaluations_are_plain_sums_over_the_squares() {
         120, -20, 20,  5,  5, 20, -20, 120,
     ];
     let positions = random_positions(10);
-    let sum = |set: u64| (0..64).filter(|square| set >> square & 1 == 1).map(|square| SQUARES[square]).sum::<i32>();
-    check(&builtin::square_weights(), &positions, |position| 50 * (sum(position.player()) - sum(position.opponent())));
+    let sum = |set: u64| {
+        (0..64)
+            .filter(|square| set >> square & 1 == 1)
+            .map(|square| SQUARES[square])
+            .sum::<i32>()
+    };
+    check(&builtin::square_weights(), &positions, |position| {
+        50 * (sum(position.player()) - sum(position.opponent()))
+    });
     check(&builtin::disc_count(), &positions, |position| {
         1000 * (position.player().count_ones() as i32 - position.opponent().count_ones() as i32)
     });
@@ -191,11 +241,18 @@ fn rounded_sum(evaluation: &Evaluation, position: Position) -> i32 {
     let (set, empties) = (evaluation.set(), usize::from(position.empties()));
     let weights = &evaluation.weights()[set.phase(position.empties()) * set.feature_count()..];
     let features = set.instances().iter().map(|instance| {
-        let squares: Vec<usize> = instance.squares.iter().map(|square| square.index()).collect();
+        let squares: Vec<usize> = instance
+            .squares
+            .iter()
+            .map(|square| square.index())
+            .collect();
         instance.offset + configuration(position.player(), position.opponent(), &squares)
     });
     let parity = set.numbers()[0].1 + empties % 2;
-    features.chain([parity]).map(|feature| (f64::from(weights[feature]) * 0.128).round() as i32).sum()
+    features
+        .chain([parity])
+        .map(|feature| (f64::from(weights[feature]) * 0.128).round() as i32)
+        .sum()
 }
 
 #[test]
@@ -203,15 +260,24 @@ fn edax_reads_the_sum_of_the_rounded_weights_from_its_eval_dat() {
     let shipped = parse_features(EDAX).unwrap();
     let positions = random_positions(8);
     for phase_empties_max in [shipped.phase_empties_max(), &[60, 44, 31, 12], &[60]] {
-        let set = PatternSet::new("phases", shipped.patterns().to_vec(), phase_empties_max.to_vec()).unwrap();
+        let set = PatternSet::new(
+            "phases",
+            shipped.patterns().to_vec(),
+            phase_empties_max.to_vec(),
+        )
+        .unwrap();
         let evaluation = random_evaluation(&Arc::new(set));
         let edax = EdaxEval::read(&edax_eval_bytes(&evaluation).unwrap());
         for &position in &positions {
             let value = edax.value(position.player(), position.opponent());
             assert_eq!(value, rounded_sum(&evaluation, position), "{position:?}");
             // 47 weights, each rounded by at most half a unit.
-            let difference = f64::from(value) / 0.128 - f64::from(evaluation.static_value(position).0);
-            assert!(difference.abs() <= 47.0 / 0.256, "{position:?}: {difference} millidiscs");
+            let difference =
+                f64::from(value) / 0.128 - f64::from(evaluation.static_value(position).0);
+            assert!(
+                difference.abs() <= 47.0 / 0.256,
+                "{position:?}: {difference} millidiscs"
+            );
         }
     }
 }

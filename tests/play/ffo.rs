@@ -4,7 +4,8 @@ use renma::artifact::{Builtin, LoadedModel};
 use renma::engine::board::notation::parse_board;
 use renma::engine::eval::builtin;
 use renma::engine::{
-    Depth, Discs, Extension, KernelChoice, Limits, MpcLevel, MpcTable, Position, Score, Searcher, Selective, Square,
+    Depth, Discs, Extension, KernelChoice, Limits, MpcLevel, MpcTable, Position, Score, Searcher,
+    Selective, Square,
 };
 use std::ops::RangeInclusive;
 
@@ -17,7 +18,9 @@ fn check(numbers: RangeInclusive<u32>, kernel: KernelChoice) -> u64 {
     let mut nodes = 0;
     for line in include_str!("../data/ffo.csv").lines().skip(1) {
         let fields: Vec<&str> = line.split(',').collect();
-        let &[number, board, side, empties, score, best_moves] = fields.as_slice() else { panic!("{line}") };
+        let &[number, board, side, empties, score, best_moves] = fields.as_slice() else {
+            panic!("{line}")
+        };
         if !numbers.contains(&number.parse().unwrap()) {
             continue;
         }
@@ -26,12 +29,30 @@ fn check(numbers: RangeInclusive<u32>, kernel: KernelChoice) -> u64 {
         searcher.clear();
         let result = searcher.solve(position);
         nodes += result.nodes;
-        assert_eq!(result.score, Score::from(Discs(score.parse().unwrap())), "{line}");
-        assert!(result.exact && result.complete && result.depth == Depth(position.empties()), "{line}");
-        let best = result.best_move.map(|square| square.to_string()).unwrap_or_default();
-        assert!(best_moves.split(' ').any(|square| square == best), "{best} in {line}");
+        assert_eq!(
+            result.score,
+            Score::from(Discs(score.parse().unwrap())),
+            "{line}"
+        );
+        assert!(
+            result.exact && result.complete && result.depth == Depth(position.empties()),
+            "{line}"
+        );
+        let best = result
+            .best_move
+            .map(|square| square.to_string())
+            .unwrap_or_default();
+        assert!(
+            best_moves.split(' ').any(|square| square == best),
+            "{best} in {line}"
+        );
         assert_eq!(result.line.first(), result.best_move.as_ref());
-        assert_eq!(Score::from(final_discs(position, &result.line)), result.score, "{line}: {:?}", result.line);
+        assert_eq!(
+            Score::from(final_discs(position, &result.line)),
+            result.score,
+            "{line}: {:?}",
+            result.line
+        );
     }
     nodes
 }
@@ -51,12 +72,18 @@ fn final_discs(mut position: Position, line: &[Square]) -> Discs {
 
 #[test]
 fn a_board_with_more_than_sixty_empty_squares_is_solved() {
-    let position = parse_board(&format!("-XO-O---{} X", "-".repeat(56))).unwrap().position;
+    let position = parse_board(&format!("-XO-O---{} X", "-".repeat(56)))
+        .unwrap()
+        .position;
     let (evaluation, mpc) = (builtin::square_weights(), MpcTable::empty());
-    let result = Searcher::with_kernel(&evaluation, &mpc, TABLE_BITS, KernelChoice::detect()).solve(position);
+    let result = Searcher::with_kernel(&evaluation, &mpc, TABLE_BITS, KernelChoice::detect())
+        .solve(position);
     // Two forced moves take all discs of the other color.
     let end = Score::from(final_discs(position, &result.line));
-    assert!(result.exact && result.complete && result.score == end, "{result:?}");
+    assert!(
+        result.exact && result.complete && result.score == end,
+        "{result:?}"
+    );
 }
 
 // The numbers of nodes are those of this program and the same on every machine. They tell a change of the search that leaves the
@@ -77,12 +104,29 @@ fn searches_by_depth_visit_the_same_nodes_as_ever() {
     let model = LoadedModel::builtin(Builtin::Champion).model;
     let mut searcher = Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS);
     let full = Limits::full_width(Depth(6));
-    let selective = Limits { mpc: MpcLevel::P87, ..Limits::full_width(Depth(10)) };
-    let pruned = Selective { threshold: Some(Score(-4_000)), rank: Some(8), extension: Some(Extension::Horizon) };
-    let nodes = [full, selective, Limits { selective: pruned, ..full }].map(|limits| {
+    let selective = Limits {
+        mpc: MpcLevel::P87,
+        ..Limits::full_width(Depth(10))
+    };
+    let pruned = Selective {
+        threshold: Some(Score(-4_000)),
+        rank: Some(8),
+        extension: Some(Extension::Horizon),
+    };
+    let nodes = [
+        full,
+        selective,
+        Limits {
+            selective: pruned,
+            ..full
+        },
+    ]
+    .map(|limits| {
         let positions = include_str!("../data/ffo.csv").lines().skip(1).map(|line| {
             let fields: Vec<&str> = line.split(',').collect();
-            parse_board(&format!("{} {}", fields[1], fields[2])).unwrap().position
+            parse_board(&format!("{} {}", fields[1], fields[2]))
+                .unwrap()
+                .position
         });
         let searched = positions.map(|position| {
             searcher.clear();

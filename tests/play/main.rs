@@ -1,5 +1,8 @@
 //! The engine and those who play with it: positions with known values, games, protocols, the page.
-#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a test looks at files as it likes"
+)]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod clock;

@@ -34,16 +34,36 @@ impl Server {
     /// A server that shows the run of a registry.
     fn beside(registry: &Path) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_renma"))
-            .args(["serve", "--port", "0", "--json", "--quiet", "--model", "builtin:square-weights", "--models"])
+            .args([
+                "serve",
+                "--port",
+                "0",
+                "--json",
+                "--quiet",
+                "--model",
+                "builtin:square-weights",
+                "--models",
+            ])
             .arg(registry)
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
         let mut line = String::new();
-        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        BufReader::new(process.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
         let address: Value = serde_json::from_str(&line).unwrap();
-        let port = address["address"].as_str().unwrap().trim_end_matches('/').rsplit_once(':').unwrap().1;
-        Self { process, port: port.parse().unwrap() }
+        let port = address["address"]
+            .as_str()
+            .unwrap()
+            .trim_end_matches('/')
+            .rsplit_once(':')
+            .unwrap()
+            .1;
+        Self {
+            process,
+            port: port.parse().unwrap(),
+        }
     }
 
     /// Sends bytes and returns the status of the answer, its head and its body; status 0 is none.
@@ -54,7 +74,9 @@ impl Server {
     /// A connection on which the beginning of a request was sent.
     fn begin(&self, bytes: &[u8]) -> TcpStream {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(60)))
+            .unwrap();
         stream.write_all(bytes).unwrap();
         stream
     }
@@ -67,12 +89,22 @@ impl Server {
         stream.read_to_end(&mut answer).ok();
         let answer = String::from_utf8(answer).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
-        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+        let status = head
+            .split(' ')
+            .nth(1)
+            .and_then(|status| status.parse().ok())
+            .unwrap_or(0);
         (status, head.to_owned(), body.to_owned())
     }
 
     fn get(&self, path: &str) -> (u16, String, String) {
-        self.send(format!("GET {path} HTTP/1.1\r\nHost: localhost:{}\r\n\r\n", self.port).as_bytes())
+        self.send(
+            format!(
+                "GET {path} HTTP/1.1\r\nHost: localhost:{}\r\n\r\n",
+                self.port
+            )
+            .as_bytes(),
+        )
     }
 
     fn post(&self, path: &str, body: &str) -> (u16, String) {
@@ -97,24 +129,50 @@ impl Server {
     /// A complete review: on a busy machine the server's time may suffice for the first moves only, and it is asked again.
     fn review(&self, request: &Value) -> Value {
         let mut reviews = (0..20).map(|_| self.ask("/api/review", request));
-        reviews.find(|review| review["complete"] == true).expect("one of twenty reviews is complete")
+        reviews
+            .find(|review| review["complete"] == true)
+            .expect("one of twenty reviews is complete")
     }
 }
 
 #[test]
 fn the_page_and_its_files_come_with_a_policy() {
     let server = Server::start();
-    for path in ["/", "/page.css", "/page.js", "/game.js", "/moves.js", "/text.js", "/api/about"] {
+    for path in [
+        "/",
+        "/page.css",
+        "/page.js",
+        "/game.js",
+        "/moves.js",
+        "/text.js",
+        "/api/about",
+    ] {
         let (status, head, body) = server.get(path);
         assert_eq!(status, 200, "{path}");
-        assert!(head.contains("content-security-policy: default-src 'none'; script-src 'self';"), "{head}");
-        assert!(!body.is_empty() && !body.contains("http://127") && !body.contains("https://"), "{path}");
+        assert!(
+            head.contains("content-security-policy: default-src 'none'; script-src 'self';"),
+            "{head}"
+        );
+        assert!(
+            !body.is_empty() && !body.contains("http://127") && !body.contains("https://"),
+            "{path}"
+        );
     }
     assert!(!server.get("/").2.contains("<script>"));
     // Every module that a page or another module names is there.
-    for path in ["/", "/page.js", "/analysis.js", "/board.js", "/graph.js", "/moves.js"] {
+    for path in [
+        "/",
+        "/page.js",
+        "/analysis.js",
+        "/board.js",
+        "/graph.js",
+        "/moves.js",
+    ] {
         let body = server.get(path).2;
-        for name in body.split('"').filter(|text| text.starts_with('/') && text.ends_with(".js")) {
+        for name in body
+            .split('"')
+            .filter(|text| text.starts_with('/') && text.ends_with(".js"))
+        {
             assert_eq!(server.get(name).0, 200, "{path} names {name}");
         }
     }
@@ -126,11 +184,20 @@ fn the_page_gets_its_levels_from_the_server() {
     let about: Value = serde_json::from_str(&server.get("/api/about").2).unwrap();
     assert_eq!(about["model"], json!("builtin:square-weights"));
     let levels = about["levels"].as_array().unwrap();
-    let numbers: Vec<u64> = levels.iter().map(|level| level["level"].as_u64().unwrap()).collect();
-    assert!(numbers.is_sorted_by(|one, next| one < next) && numbers.contains(&about["level"].as_u64().unwrap()));
+    let numbers: Vec<u64> = levels
+        .iter()
+        .map(|level| level["level"].as_u64().unwrap())
+        .collect();
+    assert!(
+        numbers.is_sorted_by(|one, next| one < next)
+            && numbers.contains(&about["level"].as_u64().unwrap())
+    );
     for level in levels {
         assert!(!level["name"].as_str().unwrap().is_empty(), "{level}");
-        let reply = server.ask("/api/reply", &json!({"moves": "f5", "level": level["level"]}));
+        let reply = server.ask(
+            "/api/reply",
+            &json!({"moves": "f5", "level": level["level"]}),
+        );
         assert_eq!(reply["moves"].as_array().unwrap().len(), 2, "{level}");
     }
 }
@@ -143,22 +210,40 @@ fn the_report_is_what_the_run_left_in_the_registry() {
     let report = registry.path().join("report.html");
     let (status, _, body) = server.get("/report");
     assert_eq!(status, 404, "{body}");
-    assert!(body.contains(&format!("{} is missing; renma run writes it", report.display())), "{body}");
+    assert!(
+        body.contains(&format!(
+            "{} is missing; renma run writes it",
+            report.display()
+        )),
+        "{body}"
+    );
     let content = "<svg></svg>";
     std::fs::write(&report, content).unwrap();
     let (status, head, body) = server.get("/report");
     assert_eq!((status, body.as_str()), (200, content));
-    assert!(head.contains("content-security-policy: default-src 'none';") && head.contains("nosniff"), "{head}");
+    assert!(
+        head.contains("content-security-policy: default-src 'none';") && head.contains("nosniff"),
+        "{head}"
+    );
     // It has pictures and a style of its own, and no scripts.
-    assert!(head.contains("style-src 'unsafe-inline'") && !head.contains("script-src"), "{head}");
+    assert!(
+        head.contains("style-src 'unsafe-inline'") && !head.contains("script-src"),
+        "{head}"
+    );
     // More than a report ever has, in a file that takes no room.
-    std::fs::File::create(&report).unwrap().set_len(1 << 40).unwrap();
+    std::fs::File::create(&report)
+        .unwrap()
+        .set_len(1 << 40)
+        .unwrap();
     assert_eq!(server.get("/report").0, 500);
     for target in ["run.json", "/etc/passwd", "report.html"] {
         std::fs::remove_file(&report).unwrap();
         std::os::unix::fs::symlink(target, &report).unwrap();
         let (status, _, body) = server.get("/report");
-        assert!(status == 500 && body.contains("report.html: it is a symbolic link"), "{target}: {status} {body}");
+        assert!(
+            status == 500 && body.contains("report.html: it is a symbolic link"),
+            "{target}: {status} {body}"
+        );
     }
     std::fs::remove_file(&report).unwrap();
     std::fs::create_dir(registry.path().join("report.html")).unwrap();
@@ -168,7 +253,14 @@ fn the_report_is_what_the_run_left_in_the_registry() {
 #[test]
 fn what_is_no_request_of_the_page_is_refused_and_the_server_stays_up() {
     let server = Server::start();
-    for path in ["/x", "/../Cargo.toml", "/%2e%2e/Cargo.toml", "//etc/passwd", "/assets/page.html", "/page.js/"] {
+    for path in [
+        "/x",
+        "/../Cargo.toml",
+        "/%2e%2e/Cargo.toml",
+        "//etc/passwd",
+        "/assets/page.html",
+        "/page.js/",
+    ] {
         assert_eq!(server.get(path).0, 404, "{path}");
     }
     for (body, expected) in [
@@ -191,14 +283,35 @@ fn what_is_no_request_of_the_page_is_refused_and_the_server_stays_up() {
     let (port, own) = (server.port, format!("localhost:{}", server.port));
     let json = "Content-Type: application/json\r\nContent-Length: 2";
     for (request, expected) in [
-        (format!("GET / HTTP/1.1\r\nHost: evil.example:{port}\r\n\r\n"), 403),
+        (
+            format!("GET / HTTP/1.1\r\nHost: evil.example:{port}\r\n\r\n"),
+            403,
+        ),
         ("GET / HTTP/1.1\r\n\r\n".to_owned(), 403),
-        (format!("GET / HTTP/1.1\r\nHost: {own}\r\nOrigin: http://evil.example\r\n\r\n"), 403),
-        (format!("POST /api/game HTTP/1.1\r\nHost: {own}\r\n{json}\r\n\r\n{{}}"), 403),
-        (format!("POST /api/game HTTP/1.1\r\nHost: {own}\r\nOrigin: null\r\n{json}\r\n\r\n{{}}"), 403),
-        (format!("DELETE / HTTP/1.1\r\nHost: {own}\r\nOrigin: http://{own}\r\n\r\n"), 405),
+        (
+            format!("GET / HTTP/1.1\r\nHost: {own}\r\nOrigin: http://evil.example\r\n\r\n"),
+            403,
+        ),
+        (
+            format!("POST /api/game HTTP/1.1\r\nHost: {own}\r\n{json}\r\n\r\n{{}}"),
+            403,
+        ),
+        (
+            format!("POST /api/game HTTP/1.1\r\nHost: {own}\r\nOrigin: null\r\n{json}\r\n\r\n{{}}"),
+            403,
+        ),
+        (
+            format!("DELETE / HTTP/1.1\r\nHost: {own}\r\nOrigin: http://{own}\r\n\r\n"),
+            405,
+        ),
         ("hello\r\n\r\n".to_owned(), 400),
-        (format!("GET / HTTP/1.1\r\nHost: {own}\r\nX: {}\r\n\r\n", "x".repeat(100_000)), 431),
+        (
+            format!(
+                "GET / HTTP/1.1\r\nHost: {own}\r\nX: {}\r\n\r\n",
+                "x".repeat(100_000)
+            ),
+            431,
+        ),
     ] {
         assert_eq!(server.send(request.as_bytes()).0, expected, "{request:.80}");
     }
@@ -210,7 +323,9 @@ fn who_sends_a_request_slowly_makes_way_for_others() {
     let server = Server::start();
     let request = server.request("/api/game", "{}");
     let (begin, end) = request.split_at(request.len() - 1);
-    let mut slow: Vec<Option<TcpStream>> = (0..40).map(|_| Some(server.begin(begin.as_bytes()))).collect();
+    let mut slow: Vec<Option<TcpStream>> = (0..40)
+        .map(|_| Some(server.begin(begin.as_bytes())))
+        .collect();
     let mut finish = |place: usize| Server::finish(slow[place].take().unwrap(), end.as_bytes()).0;
     assert_eq!(server.get("/").0, 200);
     // The page did not wait until the others had used up their time: only the oldest of them were dropped.
@@ -227,7 +342,10 @@ fn who_sends_a_request_slowly_makes_way_for_others() {
 fn the_page_gets_the_levels_by_number_and_name() {
     let (status, _, body) = Server::start().get("/api/about");
     let about: Value = serde_json::from_str(&body).unwrap();
-    let expected: Value = LEVELS.iter().map(|level| json!({"level": level.number(), "name": level.name})).collect();
+    let expected: Value = LEVELS
+        .iter()
+        .map(|level| json!({"level": level.number(), "name": level.name}))
+        .collect();
     assert_eq!((status, &about["levels"]), (200, &expected));
     assert_eq!(about["level"], json!(Level::DEFAULT.number()));
 }
@@ -238,10 +356,17 @@ fn a_game_is_played_to_its_end_by_the_rules() {
     let (mut game, mut moves) = (Game::default(), String::new());
     for ply in 0.. {
         let found = server.ask("/api/game", &json!({"moves": moves}));
-        let (position, text) = (found["positions"].as_array().unwrap().last().unwrap(), &found["text"]);
+        let (position, text) = (
+            found["positions"].as_array().unwrap().last().unwrap(),
+            &found["text"],
+        );
         assert_eq!(text, &json!(moves));
         let to_move = game.to_move();
-        let legal: Vec<String> = to_move.position.children().map(|(square, _)| square.to_string()).collect();
+        let legal: Vec<String> = to_move
+            .position
+            .children()
+            .map(|(square, _)| square.to_string())
+            .collect();
         assert_eq!(position["legal"], json!(legal), "{moves}");
         assert_eq!(position["board"], json!(to_move.board_text()), "{moves}");
         if game.is_over() {
@@ -252,9 +377,17 @@ fn a_game_is_played_to_its_end_by_the_rules() {
         let values = server.ask("/api/analysis", &request);
         // Values are those of the default level, however weak the player.
         let exact_empties = Level::DEFAULT.exact_empties;
-        assert_eq!(values["exact"], json!(to_move.position.empties() <= exact_empties), "{moves}");
-        let mut valued: Vec<&str> =
-            values["values"].as_array().unwrap().iter().map(|value| value["square"].as_str().unwrap()).collect();
+        assert_eq!(
+            values["exact"],
+            json!(to_move.position.empties() <= exact_empties),
+            "{moves}"
+        );
+        let mut valued: Vec<&str> = values["values"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|value| value["square"].as_str().unwrap())
+            .collect();
         let best = valued[0].to_owned();
         check_line(&game, values["line"].as_array().unwrap());
         valued.sort_unstable();
@@ -265,7 +398,14 @@ fn a_game_is_played_to_its_end_by_the_rules() {
         let chosen = if ply % 2 == 0 {
             best
         } else {
-            server.ask("/api/reply", &request)["moves"].as_array().unwrap().last().unwrap().as_str().unwrap().to_owned()
+            server.ask("/api/reply", &request)["moves"]
+                .as_array()
+                .unwrap()
+                .last()
+                .unwrap()
+                .as_str()
+                .unwrap()
+                .to_owned()
         };
         game.play(chosen.parse().unwrap()).unwrap();
         moves += &chosen;
@@ -274,12 +414,22 @@ fn a_game_is_played_to_its_end_by_the_rules() {
     let reviewed = review["moves"].as_array().unwrap();
     assert_eq!(reviewed.len(), moves.len() / 2);
     // It is the review of every other command, whatever the level.
-    let (model, stop) = (LoadedModel::builtin(Builtin::SquareWeights).model, AtomicBool::new(false));
+    let (model, stop) = (
+        LoadedModel::builtin(Builtin::SquareWeights).model,
+        AtomicBool::new(false),
+    );
     let mut session = GameSession::new(&model, REVIEW_LIMITS, &stop);
     session.set_game(game);
-    assert_eq!((&review["depth"], &review["exact_empties"]), (&json!(8), &json!(14)));
+    assert_eq!(
+        (&review["depth"], &review["exact_empties"]),
+        (&json!(8), &json!(14))
+    );
     for (found, expected) in reviewed.iter().zip(session.review().unwrap()) {
-        let black_value = if expected.black { expected.best_score } else { -expected.best_score };
+        let black_value = if expected.black {
+            expected.best_score
+        } else {
+            -expected.best_score
+        };
         assert_eq!(found["black_value"], json!(black_value.discs()), "{found}");
         assert_eq!(found["loss"], json!(expected.loss().discs()), "{found}");
         assert_eq!(found["best"], json!(expected.best.to_string()), "{found}");
@@ -292,7 +442,8 @@ fn check_line(game: &Game, line: &[Value]) {
     assert!(!line.is_empty());
     for step in line {
         assert_eq!(step["side"], json!(game.to_move().side_text()), "{line:?}");
-        game.play(step["square"].as_str().unwrap().parse().unwrap()).unwrap();
+        game.play(step["square"].as_str().unwrap().parse().unwrap())
+            .unwrap();
     }
 }
 
@@ -304,7 +455,10 @@ fn a_line_names_the_side_of_each_move_across_passes() {
     let server = Server::start();
     let answer = server.ask("/api/analysis", &json!({"start": start, "level": 4}));
     let line = answer["line"].as_array().unwrap();
-    let mut squares: Vec<_> = line.iter().map(|step| step["square"].as_str().unwrap()).collect();
+    let mut squares: Vec<_> = line
+        .iter()
+        .map(|step| step["square"].as_str().unwrap())
+        .collect();
     squares.sort_unstable();
     assert_eq!(squares, ["c1", "c4"]);
     assert!(line.iter().all(|step| step["side"] == "X"), "{line:?}");
@@ -323,15 +477,31 @@ fn a_transcript_has_numbers_passes_and_capitals_or_not() {
         let square = square.as_str().unwrap();
         let passed = positions[index]["passed"] == true;
         // The same side again: the other one passed.
-        assert_eq!(passed, 0 < index && positions[index]["to_move"] == positions[index - 1]["to_move"], "{index}");
+        assert_eq!(
+            passed,
+            0 < index && positions[index]["to_move"] == positions[index - 1]["to_move"],
+            "{index}"
+        );
         passes += usize::from(passed);
-        every += &format!("{}{}. {square} ", if passed { "Pass " } else { "" }, index + 1);
+        every += &format!(
+            "{}{}. {square} ",
+            if passed { "Pass " } else { "" },
+            index + 1
+        );
         let is_black = positions[index]["to_move"] == "X";
-        pairs += &if is_black { format!(" {}. {square}", index / 2 + 1) } else { format!(" {square}") };
+        pairs += &if is_black {
+            format!(" {}. {square}", index / 2 + 1)
+        } else {
+            format!(" {square}")
+        };
     }
     assert!(0 < passes);
     for text in [every, pairs, moves.to_uppercase()] {
-        assert_eq!(server.ask("/api/game", &json!({"start": text})), plain, "{text}");
+        assert_eq!(
+            server.ask("/api/game", &json!({"start": text})),
+            plain,
+            "{text}"
+        );
     }
 }
 
@@ -341,50 +511,88 @@ fn a_review_has_the_values_of_eval() {
     let mut game = Game::default();
     while !game.is_over() {
         let moves: Vec<_> = game.to_move().position.children().collect();
-        game.play(moves[if game.plies().len() % 3 == 0 { 0 } else { moves.len() - 1 }].0).unwrap();
+        game.play(
+            moves[if game.plies().len() % 3 == 0 {
+                0
+            } else {
+                moves.len() - 1
+            }]
+            .0,
+        )
+        .unwrap();
     }
     let moves: String = game.moves().map(|square| square.to_string()).collect();
     let folder = tempfile::tempdir().unwrap();
     let games = folder.path().join("games.txt");
     std::fs::write(&games, format!("{moves}\n")).unwrap();
     let mut eval = Command::new(env!("CARGO_BIN_EXE_renma"));
-    eval.args(["eval", "--review", "--json", "--model", "builtin:square-weights", "--progress", "none"]);
+    eval.args([
+        "eval",
+        "--review",
+        "--json",
+        "--model",
+        "builtin:square-weights",
+        "--progress",
+        "none",
+    ]);
     let output = eval.arg(&games).output().unwrap();
     let values: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let expected = values["positions"][0]["played"].as_array().unwrap().iter().enumerate().map(|(index, played)| {
-        let discs = |key: &str| played[key].as_f64().unwrap() / 1000.0;
-        let sign = if played["side"] == "X" { 1.0 } else { -1.0 };
-        json!({
-            "index": index,
-            "square": played["move"],
-            "best": played["best_move"],
-            "black_value": sign * discs("best_score"),
-            "loss": discs("loss"),
-            "exact": played["exact"],
-            "turning_point": played["turning_point"],
-        })
-    });
+    let expected = values["positions"][0]["played"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .enumerate()
+        .map(|(index, played)| {
+            let discs = |key: &str| played[key].as_f64().unwrap() / 1000.0;
+            let sign = if played["side"] == "X" { 1.0 } else { -1.0 };
+            json!({
+                "index": index,
+                "square": played["move"],
+                "best": played["best_move"],
+                "black_value": sign * discs("best_score"),
+                "loss": discs("loss"),
+                "exact": played["exact"],
+                "turning_point": played["turning_point"],
+            })
+        });
     let review = Server::start().review(&json!({"moves": moves, "level": 3}));
     assert_eq!(review["moves"], expected.collect::<Value>());
-    assert_eq!(review["moves"].as_array().unwrap().len(), game.moves().count());
+    assert_eq!(
+        review["moves"].as_array().unwrap().len(),
+        game.moves().count()
+    );
 }
 
 #[test]
 fn a_position_that_was_set_up_is_told_and_a_forced_pass_is_played() {
     let server = Server::start();
     let usual = server.ask("/api/game", &json!({"moves": "f5"}));
-    assert_eq!((&usual["start"], &usual["positions"][1]["passed"]), (&json!(""), &json!(false)));
+    assert_eq!(
+        (&usual["start"], &usual["positions"][1]["passed"]),
+        (&json!(""), &json!(false))
+    );
     // Black cannot move, so white does: c1 takes b1.
     let start = format!("OX{} X;", "-".repeat(62));
     let game = server.ask("/api/game", &json!({"start": start}));
     let position = json!({"board": start[..64], "to_move": "O", "legal": ["c1"], "passed": true});
-    assert_eq!((&game["start"], &game["positions"]), (&json!(start), &json!([position])));
+    assert_eq!(
+        (&game["start"], &game["positions"]),
+        (&json!(start), &json!([position]))
+    );
     for moves in ["c1", "pass c1", "PAC1"] {
         let game = server.ask("/api/game", &json!({"start": start, "moves": moves}));
         let board = format!("OOO{}", "-".repeat(61));
         let last = json!({"board": board, "to_move": "X", "legal": [], "passed": false});
-        assert_eq!((&game["positions"][1], &game["moves"]), (&last, &json!(["c1"])), "{moves}");
+        assert_eq!(
+            (&game["positions"][1], &game["moves"]),
+            (&last, &json!(["c1"])),
+            "{moves}"
+        );
         // The text of the game brings it back.
-        assert_eq!(server.ask("/api/game", &json!({"start": game["text"]})), game, "{moves}");
+        assert_eq!(
+            server.ask("/api/game", &json!({"start": game["text"]})),
+            game,
+            "{moves}"
+        );
     }
 }

@@ -47,13 +47,37 @@ fn step_and_recipe_ids_stay_what_they_are() {
         ("gate recipe", gate[1]),
     ];
     let expected = [
-        ("generate step", "c7f0977a8439328b8451f1cd83fb8d60e70c6ff1ab20034521033b568b8c21a4"),
-        ("generate recipe", "3c8d58d29e558656bc53f03e3abc56855e022cfb0b288f7c48e2f412041e5320"),
-        ("train step", "70cea4be7a0c5d2aacbdc613f55d9d014e9e3f7fd883ab9dee95cffc590a10ac"),
-        ("fit-mpc step", "0ed1cb2227638b0db3ed560799c40bf4e7bb498cdb88fffc53f84aa8546fb97c"),
-        ("fit-mpc recipe", "fad3e8bc754b1ad926407ca778831db61662ffc87a4a105edf0ecd2de6441a71"),
-        ("gate step", "c8d1f58e868a865b4d50e60dc74fb8ff629169cf75817260998154aec1ea6fea"),
-        ("gate recipe", "2ee34bccc57a55cbb8fe2d9a031477b8837dddd3bf150c7c70e3e68dc6f4c4d2"),
+        (
+            "generate step",
+            "c7f0977a8439328b8451f1cd83fb8d60e70c6ff1ab20034521033b568b8c21a4",
+        ),
+        (
+            "generate recipe",
+            "3c8d58d29e558656bc53f03e3abc56855e022cfb0b288f7c48e2f412041e5320",
+        ),
+        (
+            "train step",
+            "70cea4be7a0c5d2aacbdc613f55d9d014e9e3f7fd883ab9dee95cffc590a10ac",
+        ),
+        (
+            "fit-mpc step",
+            "0ed1cb2227638b0db3ed560799c40bf4e7bb498cdb88fffc53f84aa8546fb97c",
+        ),
+        (
+            "fit-mpc recipe",
+            "fad3e8bc754b1ad926407ca778831db61662ffc87a4a105edf0ecd2de6441a71",
+        ),
+        (
+            "gate step",
+            "c8d1f58e868a865b4d50e60dc74fb8ff629169cf75817260998154aec1ea6fea",
+        ),
+        (
+            "gate recipe",
+            "2ee34bccc57a55cbb8fe2d9a031477b8837dddd3bf150c7c70e3e68dc6f4c4d2",
+        ),
     ];
-    assert_eq!(found.map(|(name, id)| (name, id.to_string())), expected.map(|(name, id)| (name, id.to_owned())));
+    assert_eq!(
+        found.map(|(name, id)| (name, id.to_string())),
+        expected.map(|(name, id)| (name, id.to_owned()))
+    );
 }

@@ -1,5 +1,8 @@
 //! The stages one by one: what each writes, whoever makes it and however often it is stopped.
-#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a test looks at files as it likes"
+)]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod gate;

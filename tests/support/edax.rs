@@ -34,10 +34,16 @@ pub(crate) struct EdaxEval(Vec<Vec<Vec<i16>>>);
 impl EdaxEval {
     pub(crate) fn read(bytes: &[u8]) -> Self {
         let (header, weights) = bytes.split_at(28);
-        assert_eq!(header[..8], [0x4544_4158_u32.to_le_bytes(), 0x4556_414c_u32.to_le_bytes()].concat());
+        assert_eq!(
+            header[..8],
+            [0x4544_4158_u32.to_le_bytes(), 0x4556_414c_u32.to_le_bytes()].concat()
+        );
         assert_eq!(weights.len(), 61 * PACKED_COUNT * 2);
         let places: Vec<Vec<usize>> = PATTERNS.iter().map(|squares| places(squares)).collect();
-        let words: Vec<i16> = weights.chunks_exact(2).map(|word| i16::from_le_bytes([word[0], word[1]])).collect();
+        let words: Vec<i16> = weights
+            .chunks_exact(2)
+            .map(|word| i16::from_le_bytes([word[0], word[1]]))
+            .collect();
         let ply = |mut words: &[i16]| {
             let mut tables = Vec::new();
             for places in &places {
@@ -54,12 +60,25 @@ impl EdaxEval {
     /// The sum for the side to move.
     pub(crate) fn value(&self, player: u64, opponent: u64) -> i32 {
         let ply = 60 - (player | opponent).count_zeros() as usize;
-        let digit = |square: &usize| if player >> square & 1 == 1 { 0 } else { 2 - (opponent >> square & 1) as usize };
-        let index = |squares: &Vec<usize>| squares.iter().fold(0, |index, square| index * 3 + digit(square));
+        let digit = |square: &usize| {
+            if player >> square & 1 == 1 {
+                0
+            } else {
+                2 - (opponent >> square & 1) as usize
+            }
+        };
+        let index = |squares: &Vec<usize>| {
+            squares
+                .iter()
+                .fold(0, |index, square| index * 3 + digit(square))
+        };
         let (constant, tables) = self.0[ply].split_last().unwrap();
         let mut sum = i32::from(constant[0]);
         for (squares, table) in PATTERNS.iter().zip(tables) {
-            sum += instances(squares).iter().map(|instance| i32::from(table[index(instance)])).sum::<i32>();
+            sum += instances(squares)
+                .iter()
+                .map(|instance| i32::from(table[index(instance)]))
+                .sum::<i32>();
         }
         sum
     }
@@ -76,7 +95,9 @@ fn places(squares: &str) -> Vec<usize> {
     let power = |place: usize| 3_usize.pow(place as u32);
     let (mut places, mut next) = (Vec::new(), 0);
     for index in 0..power(count) {
-        let mirrored = (0..count).map(|place| index / power(mirror[place]) % 3 * power(place)).sum::<usize>();
+        let mirrored = (0..count)
+            .map(|place| index / power(mirror[place]) % 3 * power(place))
+            .sum::<usize>();
         if mirrored < index {
             places.push(places[mirrored]);
         } else {
@@ -92,12 +113,25 @@ fn instances(squares: &str) -> Vec<Vec<usize>> {
     let mut seen = BTreeSet::new();
     let image = |symmetry: usize, square: usize| {
         let (column, row) = (square % 8, square / 8);
-        let column = if symmetry & 1 == 0 { column } else { 7 - column };
+        let column = if symmetry & 1 == 0 {
+            column
+        } else {
+            7 - column
+        };
         let row = if symmetry & 2 == 0 { row } else { 7 - row };
-        if symmetry & 4 == 0 { row * 8 + column } else { column * 8 + row }
+        if symmetry & 4 == 0 {
+            row * 8 + column
+        } else {
+            column * 8 + row
+        }
     };
     (0..8)
-        .map(|symmetry| squares.split(' ').map(|name| image(symmetry, square_index(name))).collect::<Vec<_>>())
+        .map(|symmetry| {
+            squares
+                .split(' ')
+                .map(|name| image(symmetry, square_index(name)))
+                .collect::<Vec<_>>()
+        })
         .filter(|image| seen.insert(image.iter().copied().collect::<BTreeSet<_>>()))
         .collect()
 }

@@ -76,8 +76,14 @@ pub(crate) struct PlainInstance {
 
 pub(crate) fn instances() -> Vec<PlainInstance> {
     let plain = |&(pattern, squares): &(&'static str, &str)| {
-        let (_, offset, _) = PATTERNS.into_iter().find(|(name, _, _)| *name == pattern).unwrap();
-        PlainInstance { offset, squares: squares.split(' ').map(square_index).collect() }
+        let (_, offset, _) = PATTERNS
+            .into_iter()
+            .find(|(name, _, _)| *name == pattern)
+            .unwrap();
+        PlainInstance {
+            offset,
+            squares: squares.split(' ').map(square_index).collect(),
+        }
     };
     INSTANCES.iter().map(plain).collect()
 }
@@ -94,5 +100,7 @@ pub(crate) fn digit(player: u64, opponent: u64, square: usize) -> usize {
 
 /// The configuration of an instance: its digits in base 3, one after another.
 pub(crate) fn configuration(player: u64, opponent: u64, squares: &[usize]) -> usize {
-    squares.iter().fold(0, |index, &square| index * 3 + digit(player, opponent, square))
+    squares.iter().fold(0, |index, &square| {
+        index * 3 + digit(player, opponent, square)
+    })
 }

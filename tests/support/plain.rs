@@ -12,11 +12,22 @@ use std::path::Path;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Board([u8; 64]);
 
-const DIRECTIONS: [(i32, i32); 8] = [(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1)];
+const DIRECTIONS: [(i32, i32); 8] = [
+    (1, 0),
+    (-1, 0),
+    (0, 1),
+    (0, -1),
+    (1, 1),
+    (1, -1),
+    (-1, 1),
+    (-1, -1),
+];
 
 impl Board {
     pub(crate) fn new(own: u64, opponent: u64) -> Self {
-        Self(std::array::from_fn(|square| (own >> square & 1) as u8 + 2 * (opponent >> square & 1) as u8))
+        Self(std::array::from_fn(|square| {
+            (own >> square & 1) as u8 + 2 * (opponent >> square & 1) as u8
+        }))
     }
 
     /// Black to move, with discs on d5 and e4.
@@ -26,7 +37,12 @@ impl Board {
 
     /// The discs of the side to move, and of the opponent.
     pub(crate) fn bits(&self) -> [u64; 2] {
-        [1, 2].map(|disc| (0..64).filter(|&square| self.0[square] == disc).map(|square| 1 << square).sum())
+        [1, 2].map(|disc| {
+            (0..64)
+                .filter(|&square| self.0[square] == disc)
+                .map(|square| 1 << square)
+                .sum()
+        })
     }
 
     pub(crate) fn count(&self, disc: u8) -> usize {
@@ -55,7 +71,10 @@ impl Board {
     }
 
     fn is_legal(&self, square: usize) -> bool {
-        self.0[square] == 0 && DIRECTIONS.iter().any(|&direction| 0 < self.turned(square, direction))
+        self.0[square] == 0
+            && DIRECTIONS
+                .iter()
+                .any(|&direction| 0 < self.turned(square, direction))
     }
 
     /// The legal moves, a1 first.
@@ -66,8 +85,14 @@ impl Board {
     /// The number of empty squares next to a disc of the opponent.
     pub(crate) fn potential_moves(&self) -> usize {
         let at = |square: usize| [square as i32 % 8, square as i32 / 8];
-        let is_next = |a: usize, b: usize| at(a).into_iter().zip(at(b)).all(|(a, b)| (a - b).abs() <= 1);
-        let is_prospect = |a: usize| self.0[a] == 0 && (0..64).any(|b| self.0[b] == 2 && is_next(a, b));
+        let is_next = |a: usize, b: usize| {
+            at(a)
+                .into_iter()
+                .zip(at(b))
+                .all(|(a, b)| (a - b).abs() <= 1)
+        };
+        let is_prospect =
+            |a: usize| self.0[a] == 0 && (0..64).any(|b| self.0[b] == 2 && is_next(a, b));
         (0..64).filter(|&square| is_prospect(square)).count()
     }
 
@@ -116,7 +141,11 @@ fn symmetries() -> impl Iterator<Item = impl Fn(usize) -> usize> {
             let (mut column, mut row) = (square % 8, square / 8);
             column = if number & 1 == 0 { column } else { 7 - column };
             row = if number & 2 == 0 { row } else { 7 - row };
-            if number & 4 == 0 { row * 8 + column } else { column * 8 + row }
+            if number & 4 == 0 {
+                row * 8 + column
+            } else {
+                column * 8 + row
+            }
         }
     })
 }
@@ -133,7 +162,12 @@ pub(crate) struct Game {
 
 impl Game {
     pub(crate) fn new() -> Self {
-        Self { board: Board::start(), black_to_move: true, ply: 0, moves: Vec::new() }
+        Self {
+            board: Board::start(),
+            black_to_move: true,
+            ply: 0,
+            moves: Vec::new(),
+        }
     }
 
     pub(crate) fn play(&mut self, square: usize) {
@@ -154,7 +188,11 @@ impl Game {
     /// Black's and white's discs.
     pub(crate) fn colors(&self) -> [u64; 2] {
         let [own, opponent] = self.board.bits();
-        if self.black_to_move { [own, opponent] } else { [opponent, own] }
+        if self.black_to_move {
+            [own, opponent]
+        } else {
+            [opponent, own]
+        }
     }
 
     /// The final disc difference, black's view.
@@ -166,8 +204,13 @@ impl Game {
 
 /// The squares of `f5d6c3…`.
 pub(crate) fn squares(text: &str) -> Vec<usize> {
-    let text: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-    text.chunks_exact(2).map(|name| usize::from(name[0] - b'a') + 8 * usize::from(name[1] - b'1')).collect()
+    let text: Vec<u8> = text
+        .bytes()
+        .filter(|byte| !byte.is_ascii_whitespace())
+        .collect();
+    text.chunks_exact(2)
+        .map(|name| usize::from(name[0] - b'a') + 8 * usize::from(name[1] - b'1'))
+        .collect()
 }
 
 /// A pattern of a features file.
@@ -189,7 +232,11 @@ impl Pattern {
         let number = text("kind").unwrap_or_else(|| "parity".to_owned());
         Self {
             name: text("name").unwrap(),
-            kind: if squares.is_some() { "squares".to_owned() } else { number },
+            kind: if squares.is_some() {
+                "squares".to_owned()
+            } else {
+                number
+            },
             opponent: text("side").is_some_and(|side| side == "opponent"),
             index_max: match (&squares, entry.get("cap")) {
                 (Some(squares), _) => 3_usize.pow(squares.len() as u32) - 1,
@@ -224,10 +271,22 @@ impl Patterns {
     pub(crate) fn read(path: &Path) -> Self {
         let file: toml::Value = toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
         let numbers = |name: &str| -> Option<Vec<i64>> {
-            Some(file.get(name)?.as_array().unwrap().iter().map(|number| number.as_integer().unwrap()).collect())
+            Some(
+                file.get(name)?
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|number| number.as_integer().unwrap())
+                    .collect(),
+            )
         };
         Self {
-            patterns: file["pattern"].as_array().unwrap().iter().map(Pattern::read).collect(),
+            patterns: file["pattern"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(Pattern::read)
+                .collect(),
             phase_empties_max: numbers("phase_empties_max").unwrap(),
         }
     }
@@ -241,12 +300,18 @@ impl Patterns {
     }
 
     pub(crate) fn phase_of(&self, empties: usize) -> usize {
-        self.phase_empties_max.iter().rposition(|&most| empties as i64 <= most).unwrap()
+        self.phase_empties_max
+            .iter()
+            .rposition(|&most| empties as i64 <= most)
+            .unwrap()
     }
 
     /// The fewest and the most empty squares of a phase.
     pub(crate) fn range(&self, phase: usize) -> [usize; 2] {
-        let fewest = self.phase_empties_max.get(phase + 1).map_or(0, |most| most + 1);
+        let fewest = self
+            .phase_empties_max
+            .get(phase + 1)
+            .map_or(0, |most| most + 1);
         [fewest, self.phase_empties_max[phase]].map(|empties| empties as usize)
     }
 
@@ -255,7 +320,11 @@ impl Patterns {
         let mut features = Vec::new();
         for (number, pattern) in self.patterns.iter().enumerate() {
             for readings in &pattern.instances {
-                let index = |squares: &Vec<usize>| squares.iter().fold(0, |i, &at| 3 * i + usize::from(board.0[at]));
+                let index = |squares: &Vec<usize>| {
+                    squares
+                        .iter()
+                        .fold(0, |i, &at| 3 * i + usize::from(board.0[at]))
+                };
                 features.push((number, readings.iter().map(index).min().unwrap()));
             }
             if pattern.instances.is_empty() {
@@ -269,10 +338,18 @@ impl Patterns {
 /// The images of a pattern: images of the same squares are one instance, and the ways to read it.
 fn instances(squares: &[usize]) -> Vec<Vec<Vec<usize>>> {
     let mut instances: Vec<Vec<Vec<usize>>> = Vec::new();
-    let set = |squares: &[usize]| squares.iter().copied().collect::<std::collections::BTreeSet<usize>>();
+    let set = |squares: &[usize]| {
+        squares
+            .iter()
+            .copied()
+            .collect::<std::collections::BTreeSet<usize>>()
+    };
     for image in symmetries() {
         let image: Vec<usize> = squares.iter().map(|&square| image(square)).collect();
-        match instances.iter_mut().find(|readings| set(&readings[0]) == set(&image)) {
+        match instances
+            .iter_mut()
+            .find(|readings| set(&readings[0]) == set(&image))
+        {
             Some(readings) => readings.push(image),
             None => instances.push(vec![image]),
         }
@@ -299,28 +376,55 @@ impl Evaluation {
 
     pub(crate) fn static_value(&self, board: &Board) -> i32 {
         let weights = &self.weights[self.patterns.phase(board)];
-        self.patterns.features(board).iter().map(|&(pattern, index)| weights[pattern][index]).sum()
+        self.patterns
+            .features(board)
+            .iter()
+            .map(|&(pattern, index)| weights[pattern][index])
+            .sum()
     }
 }
 
 impl Patterns {
     /// The place of the pattern that a row names.
     fn place(&self, rows: &Columns, row: usize) -> usize {
-        self.patterns.iter().position(|pattern| pattern.name == rows.text("pattern", row)).unwrap()
+        self.patterns
+            .iter()
+            .position(|pattern| pattern.name == rows.text("pattern", row))
+            .unwrap()
     }
 
     /// 0 for every feature.
     pub(crate) fn zero(&self) -> PerFeature<i32> {
-        vec![self.patterns.iter().map(|pattern| vec![0; pattern.index_max + 1]).collect(); self.phase_count()]
+        vec![
+            self.patterns
+                .iter()
+                .map(|pattern| vec![0; pattern.index_max + 1])
+                .collect();
+            self.phase_count()
+        ]
     }
 }
 
 /// The components of each vector of the first group in `vectors.parquet`, by pattern and index.
-pub(crate) fn vectors<const SIZE: usize>(patterns: &Patterns, version: &Path) -> BTreeMap<(usize, usize), [i64; SIZE]> {
+pub(crate) fn vectors<const SIZE: usize>(
+    patterns: &Patterns,
+    version: &Path,
+) -> BTreeMap<(usize, usize), [i64; SIZE]> {
     let rows = Columns::read_file(&version.join("vectors.parquet"));
-    let vector = |row: usize| std::array::from_fn(|place| rows.number(&format!("component_{place}"), row));
+    let vector =
+        |row: usize| std::array::from_fn(|place| rows.number(&format!("component_{place}"), row));
     let of_group = (0..rows.count).filter(|&row| rows.number("group", row) == 0);
-    of_group.map(|row| ((patterns.place(&rows, row), rows.number("index", row) as usize), vector(row))).collect()
+    of_group
+        .map(|row| {
+            (
+                (
+                    patterns.place(&rows, row),
+                    rows.number("index", row) as usize,
+                ),
+                vector(row),
+            )
+        })
+        .collect()
 }
 
 /// A column of `weights.parquet`.
@@ -345,7 +449,12 @@ pub(crate) fn disc_count(board: &Board) -> i32 {
 
 /// The built-in evaluation of squares: the table of the upper left quarter, mirrored, times 50.
 pub(crate) fn square_weights(board: &Board) -> i32 {
-    const QUARTER: [[i32; 4]; 4] = [[120, -20, 20, 5], [-20, -40, -5, -5], [20, -5, 15, 3], [5, -5, 3, 3]];
+    const QUARTER: [[i32; 4]; 4] = [
+        [120, -20, 20, 5],
+        [-20, -40, -5, -5],
+        [20, -5, 15, 3],
+        [5, -5, 3, 3],
+    ];
     let [own, opponent] = board.bits();
     let weight = |square: usize| {
         let [column, row] = [square % 8, square / 8].map(|line| line.min(7 - line));
@@ -366,14 +475,24 @@ fn within(evaluate: Evaluate<'_>, board: &Board, depth: i64, mut alpha: i32, bet
     if moves.is_empty() {
         let passed = board.pass();
         let is_over = passed.moves().is_empty();
-        return if is_over { 1000 * board.final_discs() } else { -within(evaluate, &passed, depth, -beta, -alpha) };
+        return if is_over {
+            1000 * board.final_discs()
+        } else {
+            -within(evaluate, &passed, depth, -beta, -alpha)
+        };
     }
     if depth == 0 {
         return evaluate(board).clamp(-64_000, 64_000);
     }
     let mut best = -64_000;
     for square in moves {
-        best = best.max(-within(evaluate, &board.play(square), depth - 1, -beta, -alpha));
+        best = best.max(-within(
+            evaluate,
+            &board.play(square),
+            depth - 1,
+            -beta,
+            -alpha,
+        ));
         alpha = alpha.max(best);
         if beta <= alpha {
             break;
@@ -387,7 +506,11 @@ pub(crate) fn solve(board: &Board, mut alpha: i32, beta: i32) -> i32 {
     let moves = board.moves();
     if moves.is_empty() {
         let passed = board.pass();
-        return if passed.moves().is_empty() { board.final_discs() } else { -solve(&passed, -beta, -alpha) };
+        return if passed.moves().is_empty() {
+            board.final_discs()
+        } else {
+            -solve(&passed, -beta, -alpha)
+        };
     }
     let mut children: Vec<Board> = moves.iter().map(|&square| board.play(square)).collect();
     children.sort_by_cached_key(|child| child.moves().len());
@@ -403,9 +526,17 @@ pub(crate) fn solve(board: &Board, mut alpha: i32, beta: i32) -> i32 {
 }
 
 /// The value of a position by a search of this depth that is exact from `exact_empties` on, in millidiscs.
-pub(crate) fn value(evaluate: Evaluate<'_>, board: &Board, (depth, exact_empties): (i64, i64)) -> i32 {
+pub(crate) fn value(
+    evaluate: Evaluate<'_>,
+    board: &Board,
+    (depth, exact_empties): (i64, i64),
+) -> i32 {
     let empties = board.empties() as i64;
-    if empties <= exact_empties.max(depth) { 1000 * solve(board, -64, 64) } else { negamax(evaluate, board, depth) }
+    if empties <= exact_empties.max(depth) {
+        1000 * solve(board, -64, 64)
+    } else {
+        negamax(evaluate, board, depth)
+    }
 }
 
 /// The value of a move by that search.
@@ -414,7 +545,11 @@ pub(crate) fn move_value(
     (board, square): (&Board, usize),
     (depth, exact_empties): (i64, i64),
 ) -> i32 {
-    -value(evaluate, &board.play(square), (depth - 1, exact_empties - 1))
+    -value(
+        evaluate,
+        &board.play(square),
+        (depth - 1, exact_empties - 1),
+    )
 }
 
 /// What random streams are for: the first of the words that name one.
@@ -449,7 +584,10 @@ pub(crate) struct Stream(ChaCha8Rng);
 
 impl Stream {
     pub(crate) fn new(seed: u64, purpose: Purpose, [first, second]: [u64; 2]) -> Self {
-        Self(ChaCha8Rng::from_seed(key(seed, [purpose as u64, first, second])))
+        Self(ChaCha8Rng::from_seed(key(
+            seed,
+            [purpose as u64, first, second],
+        )))
     }
 
     pub(crate) fn unit(&mut self) -> f64 {

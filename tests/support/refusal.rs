@@ -18,8 +18,12 @@ pub(crate) fn check_by(
     let before = files(workspace.root());
     check_message(&run(workspace, arguments), arguments, code, words);
     let paths = all_paths(workspace.root());
-    assert!(files(workspace.root()) == before, "renma {arguments}: it changed {paths:?}");
-    let is_unfinished = |path: &&std::path::PathBuf| path.to_str().is_some_and(|name| name.contains("/.tmp-"));
+    assert!(
+        files(workspace.root()) == before,
+        "renma {arguments}: it changed {paths:?}"
+    );
+    let is_unfinished =
+        |path: &&std::path::PathBuf| path.to_str().is_some_and(|name| name.contains("/.tmp-"));
     let unfinished: Vec<_> = paths.iter().filter(is_unfinished).collect();
     assert!(unfinished.is_empty(), "renma {arguments}: {unfinished:?}");
 }
@@ -29,10 +33,24 @@ pub(crate) fn check_message(outcome: &Outcome, arguments: &str, code: i32, words
     let stderr = &outcome.stderr;
     assert_eq!(outcome.code, Some(code), "renma {arguments}\n{stderr}");
     assert!(stderr.starts_with("error: "), "renma {arguments}\n{stderr}");
-    assert_eq!(stderr.lines().filter(|line| line.starts_with("error:")).count(), 1, "renma {arguments}\n{stderr}");
+    assert_eq!(
+        stderr
+            .lines()
+            .filter(|line| line.starts_with("error:"))
+            .count(),
+        1,
+        "renma {arguments}\n{stderr}"
+    );
     assert!(!stderr.contains("panicked"), "renma {arguments}\n{stderr}");
-    assert!(outcome.stdout.is_empty(), "renma {arguments}\n{}", outcome.stdout);
+    assert!(
+        outcome.stdout.is_empty(),
+        "renma {arguments}\n{}",
+        outcome.stdout
+    );
     for word in words {
-        assert!(stderr.contains(word), "renma {arguments}: `{word}` is not in\n{stderr}");
+        assert!(
+            stderr.contains(word),
+            "renma {arguments}: `{word}` is not in\n{stderr}"
+        );
     }
 }

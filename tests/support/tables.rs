@@ -27,8 +27,14 @@ impl Columns {
 
     /// The parts of a table in their order.
     pub(crate) fn read_parts(folder: &Path) -> Self {
-        let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-        paths.retain(|path| path.extension().is_some_and(|extension| extension == "parquet"));
+        let mut paths: Vec<_> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+        paths.retain(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "parquet")
+        });
         paths.sort();
         let mut columns = Self::default();
         paths.iter().for_each(|path| columns.append(path));
@@ -37,26 +43,42 @@ impl Columns {
 
     fn append(&mut self, path: &Path) {
         let file = std::fs::File::open(path).unwrap();
-        for batch in ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap() {
+        for batch in ParquetRecordBatchReaderBuilder::try_new(file)
+            .unwrap()
+            .build()
+            .unwrap()
+        {
             let batch = batch.unwrap();
             self.count += batch.num_rows();
             for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
                 let name = field.name().clone();
                 match field.data_type() {
                     DataType::Utf8 => {
-                        let texts = column.as_string::<i32>().iter().map(|text| text.unwrap().to_owned());
+                        let texts = column
+                            .as_string::<i32>()
+                            .iter()
+                            .map(|text| text.unwrap().to_owned());
                         self.texts.entry(name).or_default().extend(texts);
                     }
                     DataType::Float64 => {
-                        self.reals.entry(name).or_default().extend(column.as_primitive::<Float64Type>().values());
+                        self.reals
+                            .entry(name)
+                            .or_default()
+                            .extend(column.as_primitive::<Float64Type>().values());
                     }
                     DataType::UInt64 => {
-                        let bits = column.as_primitive::<UInt64Type>().iter().map(|bits| bits.map(|bits| bits as i64));
+                        let bits = column
+                            .as_primitive::<UInt64Type>()
+                            .iter()
+                            .map(|bits| bits.map(|bits| bits as i64));
                         self.numbers.entry(name).or_default().extend(bits);
                     }
                     _ => {
                         let wide = cast(column, &DataType::Int64).unwrap();
-                        self.numbers.entry(name).or_default().extend(wide.as_primitive::<Int64Type>());
+                        self.numbers
+                            .entry(name)
+                            .or_default()
+                            .extend(wide.as_primitive::<Int64Type>());
                     }
                 }
             }
@@ -65,7 +87,8 @@ impl Columns {
 
     /// A number, or a Boolean as 0 or 1.
     pub(crate) fn number(&self, name: &str, row: usize) -> i64 {
-        self.optional(name, row).unwrap_or_else(|| panic!("{name} of row {row} is null"))
+        self.optional(name, row)
+            .unwrap_or_else(|| panic!("{name} of row {row} is null"))
     }
 
     pub(crate) fn optional(&self, name: &str, row: usize) -> Option<i64> {
@@ -92,10 +115,14 @@ pub(crate) fn read_json(path: &Path) -> Value {
 
 /// A whole number of a document or of the config in it.
 pub(crate) fn whole(value: &Value, name: &str) -> i64 {
-    value[name].as_i64().unwrap_or_else(|| panic!("{name}: {}", value[name]))
+    value[name]
+        .as_i64()
+        .unwrap_or_else(|| panic!("{name}: {}", value[name]))
 }
 
 /// Any number of a document or of the config in it.
 pub(crate) fn real(value: &Value, name: &str) -> f64 {
-    value[name].as_f64().unwrap_or_else(|| panic!("{name}: {}", value[name]))
+    value[name]
+        .as_f64()
+        .unwrap_or_else(|| panic!("{name}: {}", value[name]))
 }

@@ -44,8 +44,13 @@ const TINY: [(&str, &str); 11] = [
 
 impl Workspace {
     pub(crate) fn new() -> Self {
-        let workspace = Self { folder: tempfile::tempdir().unwrap() };
-        workspace.write("configs/features/es-cube.toml", shipped("features/es-cube.toml"));
+        let workspace = Self {
+            folder: tempfile::tempdir().unwrap(),
+        };
+        workspace.write(
+            "configs/features/es-cube.toml",
+            shipped("features/es-cube.toml"),
+        );
         workspace
     }
 
@@ -69,12 +74,23 @@ impl Workspace {
         let path = self.path(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         let write = "printf '#!/bin/sh\\n%s\\n' \"$1\" >\"$0.$$\" && chmod 755 \"$0.$$\" && mv -f \"$0.$$\" \"$0\"";
-        assert!(Command::new("sh").args(["-c", write]).arg(&path).arg(script).status().unwrap().success(), "{name}");
+        assert!(
+            Command::new("sh")
+                .args(["-c", write])
+                .arg(&path)
+                .arg(script)
+                .status()
+                .unwrap()
+                .success(),
+            "{name}"
+        );
     }
 
     /// Writes positions as a Parquet file of another program: its footer names no format.
     pub(crate) fn write_positions(&self, name: &str, rows: &[PositionRow]) {
-        IMPORTED_POSITIONS.write_rows(&self.path(name), rows, &Footer::new()).unwrap();
+        IMPORTED_POSITIONS
+            .write_rows(&self.path(name), rows, &Footer::new())
+            .unwrap();
     }
 
     /// Writes `configs/NAME.toml`: a shipped config with other values for some keys, named `table.key`.
@@ -83,14 +99,24 @@ impl Workspace {
     pub(crate) fn config(&self, name: &str, base: &str, changes: &[(&str, &str)]) -> String {
         let path = format!("configs/{name}.toml");
         let smaller: &[(&str, &str)] = if base == "smoke" { &TINY } else { &[] };
-        self.write(&path, with_keys(&shipped(&format!("{base}.toml")), &[smaller, changes].concat()));
+        self.write(
+            &path,
+            with_keys(
+                &shipped(&format!("{base}.toml")),
+                &[smaller, changes].concat(),
+            ),
+        );
         path
     }
 
     /// The program, to be started in this folder.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_renma"));
-        command.current_dir(self.root()).args(["--progress", "none"]).args(arguments).stdin(Stdio::null());
+        command
+            .current_dir(self.root())
+            .args(["--progress", "none"])
+            .args(arguments)
+            .stdin(Stdio::null());
         command
     }
 
@@ -103,21 +129,34 @@ impl Workspace {
     /// Runs the program and expects it to succeed.
     pub(crate) fn done(&self, arguments: &str) -> String {
         let outcome = self.run(arguments);
-        assert_eq!(outcome.code, Some(0), "renma {arguments}\n{}", outcome.stderr);
+        assert_eq!(
+            outcome.code,
+            Some(0),
+            "renma {arguments}\n{}",
+            outcome.stderr
+        );
         outcome.stdout.trim_end().to_owned()
     }
 
     /// Runs the program with options of its own before these arguments.
     pub(crate) fn command_with(&self, options: &[&str], arguments: &str) -> Outcome {
         let mut command = Command::new(env!("CARGO_BIN_EXE_renma"));
-        command.current_dir(self.root()).args(options).args(arguments.split_whitespace()).stdin(Stdio::null());
+        command
+            .current_dir(self.root())
+            .args(options)
+            .args(arguments.split_whitespace())
+            .stdin(Stdio::null());
         command.output().unwrap().into()
     }
 
     /// Starts the program, to be killed or interrupted.
     pub(crate) fn start(&self, arguments: &str) -> Child {
         let arguments: Vec<&str> = arguments.split_whitespace().collect();
-        self.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        self.command(&arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
     }
 }
 
@@ -138,11 +177,25 @@ pub(crate) const ONE_PLY: [(&str, &str); 12] = [
 ];
 
 /// Runs the pipeline; compares its exit code and looks for words in what it says.
-pub(crate) fn check_pipeline(workspace: &Workspace, options: &str, code: i32, words: &[&str]) -> Outcome {
+pub(crate) fn check_pipeline(
+    workspace: &Workspace,
+    options: &str,
+    code: i32,
+    words: &[&str],
+) -> Outcome {
     let outcome = pipeline(workspace, options);
-    assert_eq!(outcome.code, Some(code), "pipeline.sh {options}\n{}", outcome.stderr);
+    assert_eq!(
+        outcome.code,
+        Some(code),
+        "pipeline.sh {options}\n{}",
+        outcome.stderr
+    );
     for word in words {
-        assert!(outcome.stderr.contains(word), "pipeline.sh {options}: `{word}` is not in\n{}", outcome.stderr);
+        assert!(
+            outcome.stderr.contains(word),
+            "pipeline.sh {options}: `{word}` is not in\n{}",
+            outcome.stderr
+        );
     }
     outcome
 }
@@ -153,13 +206,24 @@ pub(crate) fn pipeline(workspace: &Workspace, options: &str) -> Outcome {
 }
 
 /// As [`pipeline`], with options for every call of the program.
-pub(crate) fn pipeline_with(workspace: &Workspace, options: &str, program_options: &str) -> Outcome {
-    pipeline_command(workspace, options, program_options).output().unwrap().into()
+pub(crate) fn pipeline_with(
+    workspace: &Workspace,
+    options: &str,
+    program_options: &str,
+) -> Outcome {
+    pipeline_command(workspace, options, program_options)
+        .output()
+        .unwrap()
+        .into()
 }
 
 /// As [`pipeline`], called from another folder.
 pub(crate) fn pipeline_from(workspace: &Workspace, folder: &str, options: &str) -> Outcome {
-    pipeline_command(workspace, options, "").current_dir(workspace.path(folder)).output().unwrap().into()
+    pipeline_command(workspace, options, "")
+        .current_dir(workspace.path(folder))
+        .output()
+        .unwrap()
+        .into()
 }
 
 /// Starts the loop in a separate process group, to be killed by [`kill_group`].
@@ -170,7 +234,12 @@ pub(crate) fn start_pipeline(workspace: &Workspace, options: &str) -> Child {
 /// Starts a command in a separate process group, to be killed by [`kill_group`].
 pub(crate) fn start_group(mut command: Command) -> Child {
     use std::os::unix::process::CommandExt;
-    command.process_group(0).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    command
+        .process_group(0)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
 }
 
 /// Kills a child with everything that it started.
@@ -195,14 +264,26 @@ pub(crate) fn send(child: &Child, signal: Signal) {
 }
 
 /// The loop, to be started with these options, and others for every call of the program.
-pub(crate) fn pipeline_command(workspace: &Workspace, options: &str, program_options: &str) -> Command {
+pub(crate) fn pipeline_command(
+    workspace: &Workspace,
+    options: &str,
+    program_options: &str,
+) -> Command {
     let script = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("pipeline.sh")).unwrap();
     workspace.write("pipeline.sh", script);
     let program = env!("CARGO_BIN_EXE_renma");
-    workspace.program("target/release/renma", &format!("exec {program} --progress none {program_options} \"$@\""));
+    workspace.program(
+        "target/release/renma",
+        &format!("exec {program} --progress none {program_options} \"$@\""),
+    );
     let mut command = Command::new("bash");
-    command.arg(workspace.path("pipeline.sh")).args(options.split_whitespace()).stdin(Stdio::null());
-    command.current_dir(workspace.root()).env("RENMA", workspace.path("target/release/renma"));
+    command
+        .arg(workspace.path("pipeline.sh"))
+        .args(options.split_whitespace())
+        .stdin(Stdio::null());
+    command
+        .current_dir(workspace.root())
+        .env("RENMA", workspace.path("target/release/renma"));
     command
 }
 
@@ -218,7 +299,9 @@ impl From<Output> for Outcome {
 
 /// A file of the project's `configs/`.
 pub(crate) fn shipped(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("configs")
+        .join(name);
     std::fs::read_to_string(path).unwrap()
 }
 
@@ -228,11 +311,16 @@ pub(crate) fn with_keys(text: &str, changes: &[(&str, &str)]) -> String {
     for (name, value) in changes {
         let (table, key) = name.split_once('.').unwrap();
         let head = format!("[{table}]");
-        let begin = lines.iter().position(|line| *line == head).unwrap_or_else(|| {
-            lines.push(head);
-            lines.len() - 1
-        });
-        let end = (begin + 1..lines.len()).find(|&place| lines[place].starts_with('[')).unwrap_or(lines.len());
+        let begin = lines
+            .iter()
+            .position(|line| *line == head)
+            .unwrap_or_else(|| {
+                lines.push(head);
+                lines.len() - 1
+            });
+        let end = (begin + 1..lines.len())
+            .find(|&place| lines[place].starts_with('['))
+            .unwrap_or(lines.len());
         let line = format!("{key} = {value}");
         match (begin..end).find(|&place| lines[place].starts_with(&format!("{key} = "))) {
             Some(place) => lines[place] = line,
@@ -246,18 +334,31 @@ pub(crate) fn with_keys(text: &str, changes: &[(&str, &str)]) -> String {
 /// logs, `run.json` and the report.
 pub(crate) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let paths = all_paths(folder);
-    let name = |path: &Path| path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
+    let name = |path: &Path| {
+        path.strip_prefix(folder)
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .to_owned()
+    };
     let is_hidden = |name: &str| name.split('/').any(|part| part.starts_with('.'));
     let is_data = |name: &str| {
-        !is_hidden(name) && !name.ends_with(".log") && !name.ends_with("run.json") && !name.ends_with("report.html")
+        !is_hidden(name)
+            && !name.ends_with(".log")
+            && !name.ends_with("run.json")
+            && !name.ends_with("report.html")
     };
     let shown = paths.iter().filter(|path| is_data(&name(path)));
-    shown.map(|path| (name(path), std::fs::read(path).unwrap())).collect()
+    shown
+        .map(|path| (name(path), std::fs::read(path).unwrap()))
+        .collect()
 }
 
 /// Every file under a folder, hidden ones too.
 pub(crate) fn all_paths(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return Vec::new();
+    };
     let mut paths = Vec::new();
     for entry in entries {
         let path = entry.unwrap().path();
@@ -277,7 +378,11 @@ pub(crate) fn check_exact_scores(rows: &[PositionRow]) {
     let mut searcher = Searcher::new(&model.evaluation, &model.mpc, 16);
     for row in rows.iter().filter(|row| row.exact == Some(true)) {
         searcher.clear();
-        assert_eq!(row.score, Some(searcher.solve(row.position().unwrap()).score), "{row:?}");
+        assert_eq!(
+            row.score,
+            Some(searcher.solve(row.position().unwrap()).score),
+            "{row:?}"
+        );
     }
 }
 

@@ -2,12 +2,15 @@
 //! nodes are counted by renma's own search.
 
 use crate::mpc_line::{END, LEVELS, Line, Tails, covariance, rounded};
-use crate::support::plain::{Board, Evaluate, Evaluation, Game, Purpose, Stream, move_value, negamax, solve, unit_of};
+use crate::support::plain::{
+    Board, Evaluate, Evaluation, Game, Purpose, Stream, move_value, negamax, solve, unit_of,
+};
 use crate::support::tables::{Columns, read_json, real, whole};
 use crate::support::workspace::Workspace;
 use renma::artifact::LoadedModel;
 use renma::engine::{
-    Depth, Limits, MpcEntry, MpcLevel, MpcTable, Opponent, Player, Position, SearchResult, Searcher, Square,
+    Depth, Limits, MpcEntry, MpcLevel, MpcTable, Opponent, Player, Position, SearchResult,
+    Searcher, Square,
 };
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -86,7 +89,11 @@ impl Sample {
     }
 
     fn deep(&self, deep: i64) -> Option<f64> {
-        let searched = if deep == END { self.end } else { Some(self.depths[deep as usize]) };
+        let searched = if deep == END {
+            self.end
+        } else {
+            Some(self.depths[deep as usize])
+        };
         searched.map(|searched| f64::from(searched.score))
     }
 
@@ -104,13 +111,26 @@ fn read_samples(folder: &Path, depth_max: i64) -> Vec<Sample> {
     let rows = Columns::read_parts(&folder.join("samples"));
     let mut samples: Vec<Sample> = Vec::new();
     for row in 0..rows.count {
-        let [id, empties, depth] = ["sample_id", "empties", "depth"].map(|name| rows.number(name, row));
-        let searched = Searched { score: rows.number("score", row) as i32, nodes: rows.bits("nodes", row) };
+        let [id, empties, depth] =
+            ["sample_id", "empties", "depth"].map(|name| rows.number(name, row));
+        let searched = Searched {
+            score: rows.number("score", row) as i32,
+            nodes: rows.bits("nodes", row),
+        };
         if depth == 0 {
             let [own, opponent] = ["player", "opponent"].map(|name| rows.bits(name, row));
-            let met = rows.optional("alpha", row).map(|alpha| (rows.number("met_depth", row), alpha as i32));
+            let met = rows
+                .optional("alpha", row)
+                .map(|alpha| (rows.number("met_depth", row), alpha as i32));
             let (game, board) = (rows.bits("game_id", row), Board::new(own, opponent));
-            samples.push(Sample { id, game, board, met, depths: Vec::new(), end: None });
+            samples.push(Sample {
+                id,
+                game,
+                board,
+                met,
+                depths: Vec::new(),
+                end: None,
+            });
         }
         let sample = samples.last_mut().unwrap();
         assert_eq!((id, empties), (sample.id, sample.empties()));
@@ -121,7 +141,11 @@ fn read_samples(folder: &Path, depth_max: i64) -> Vec<Sample> {
             sample.end = Some(searched);
         }
     }
-    assert!(samples.iter().all(|sample| sample.depths.len() as i64 == depth_max + 1));
+    assert!(
+        samples
+            .iter()
+            .all(|sample| sample.depths.len() as i64 == depth_max + 1)
+    );
     samples
 }
 
@@ -163,7 +187,9 @@ impl Fit {
         let width = max - min + 1;
         let edge = |index: i64| index * width / count;
         loop {
-            let draw = |index: i64| min + edge(index) + rng.below((edge(index + 1) - edge(index)) as usize) as i64;
+            let draw = |index: i64| {
+                min + edge(index) + rng.below((edge(index + 1) - edge(index)) as usize) as i64
+            };
             let wanted: Vec<i64> = (0..count).rev().map(draw).collect();
             let exploration = self.sampling.exploration * rng.unit();
             let (mut game, mut boards) = (Game::new(), Vec::new());
@@ -181,7 +207,11 @@ impl Fit {
                 }
                 let worth = |square: &usize| move_value(player, (&game.board, *square), (1, 0));
                 let best = moves.iter().map(worth).max()?;
-                let best: Vec<usize> = moves.iter().copied().filter(|square| worth(square) == best).collect();
+                let best: Vec<usize> = moves
+                    .iter()
+                    .copied()
+                    .filter(|square| worth(square) == best)
+                    .collect();
                 let [square] = best[..] else { return None };
                 game.play(square);
             }
@@ -195,10 +225,15 @@ impl Fit {
         for samples in self.samples.chunks(count as usize) {
             let game = samples[0].game;
             let mut rng = Stream::new(self.seed, Purpose::MpcSample, [self.generation, game]);
-            let Some(roots) = self.game_positions(&mut rng, player) else { continue };
+            let Some(roots) = self.game_positions(&mut rng, player) else {
+                continue;
+            };
             compared += 1;
             for (number, (root, sample)) in (0..).zip(roots.iter().zip(samples)) {
-                assert_eq!((sample.game, sample.id), (game, game as i64 * count + number));
+                assert_eq!(
+                    (sample.game, sample.id),
+                    (game, game as i64 * count + number)
+                );
                 let in_tree = rng.unit() < self.sampling.tree_share;
                 let [min, max] = self.sampling.tree_depths;
                 let (depth, above) = (rng.between(min, max) as i64, rng.between(1, 2));
@@ -208,14 +243,35 @@ impl Fit {
                     continue;
                 };
                 assert!(in_tree && met_depth == depth, "sample {}", sample.id);
-                assert!(self.key("depth_max") as usize + above <= root.empties(), "sample {}", sample.id);
+                assert!(
+                    self.key("depth_max") as usize + above <= root.empties(),
+                    "sample {}",
+                    sample.id
+                );
                 let below: Vec<Board> = (0..above).fold(vec![*root], |boards, _| {
-                    let next = |board: &Board| board.moves().into_iter().map(|square| board.play(square)).collect();
-                    boards.iter().flat_map(|board| [vec![*board], next(board)].concat()).collect()
+                    let next = |board: &Board| {
+                        board
+                            .moves()
+                            .into_iter()
+                            .map(|square| board.play(square))
+                            .collect()
+                    };
+                    boards
+                        .iter()
+                        .flat_map(|board| [vec![*board], next(board)].concat())
+                        .collect()
                 });
                 let met = |board: &Board| *board == sample.board || board.pass() == sample.board;
-                assert!(below.iter().any(met) && sample.board != *root, "sample {}", sample.id);
-                assert!(self.key("depth_max") <= sample.empties(), "sample {}", sample.id);
+                assert!(
+                    below.iter().any(met) && sample.board != *root,
+                    "sample {}",
+                    sample.id
+                );
+                assert!(
+                    self.key("depth_max") <= sample.empties(),
+                    "sample {}",
+                    sample.id
+                );
             }
         }
         compared
@@ -227,14 +283,32 @@ impl Fit {
         let mut ends = 0;
         for (number, sample) in self.samples.iter().enumerate() {
             // Statistics begin with depth 3: up to there, every search is full width.
-            let depth_max = if number % 20 == 0 && 0 < end_empties { 3 } else { 2 };
+            let depth_max = if number % 20 == 0 && 0 < end_empties {
+                3
+            } else {
+                2
+            };
             for (depth, searched) in (0..=depth_max).zip(&sample.depths) {
-                assert_eq!(searched.score, negamax(player, &sample.board, depth), "depth {depth} of {}", sample.id);
+                assert_eq!(
+                    searched.score,
+                    negamax(player, &sample.board, depth),
+                    "depth {depth} of {}",
+                    sample.id
+                );
             }
-            assert_eq!(sample.end.is_some(), sample.empties() <= end_empties, "sample {}", sample.id);
+            assert_eq!(
+                sample.end.is_some(),
+                sample.empties() <= end_empties,
+                "sample {}",
+                sample.id
+            );
             if let Some(end) = sample.end {
                 ends += 1;
-                assert!(ends % 10 != 1 || end.score == 1000 * solve(&sample.board, -64, 64), "sample {}", sample.id);
+                assert!(
+                    ends % 10 != 1 || end.score == 1000 * solve(&sample.board, -64, 64),
+                    "sample {}",
+                    sample.id
+                );
             }
         }
     }
@@ -250,7 +324,9 @@ fn fit_pair(samples: &[&Sample], deep: i64, shallow: i64) -> Vec<Line> {
     let ranges = ranges_of(deep);
     let whole = [ranges[0][0], ranges[ranges.len() - 1][1]];
     let pairs = |[min, max]: [i64; 2]| -> Vec<[f64; 2]> {
-        let within = samples.iter().filter(|sample| min <= sample.empties() && sample.empties() <= max);
+        let within = samples
+            .iter()
+            .filter(|sample| min <= sample.empties() && sample.empties() <= max);
         let pairs = within.filter_map(|sample| Some([sample.deep(deep)?, sample.shallow(shallow)]));
         pairs.filter(|pair| pair[1].abs() <= 40_000.0).collect()
     };
@@ -260,7 +336,12 @@ fn fit_pair(samples: &[&Sample], deep: i64, shallow: i64) -> Vec<Line> {
         let own = pairs(range);
         let enough = 100 <= own.len();
         let used = if enough { own } else { pairs(whole) };
-        let mut line = Line { deep, shallow, empties: range, ..Line::through(&used, None) };
+        let mut line = Line {
+            deep,
+            shallow,
+            empties: range,
+            ..Line::through(&used, None)
+        };
         line.spread(&used);
         let tails = line.tails(&used, Line::deviation);
         if enough {
@@ -273,7 +354,10 @@ fn fit_pair(samples: &[&Sample], deep: i64, shallow: i64) -> Vec<Line> {
         let quantiles = LEVELS.map(|level| {
             let outside = tails.0.len() * usize::from(100 - level) / 100;
             let own = 20 <= outside || all_tails.0.len() < tails.0.len();
-            least = least.max(rounded(if own { &tails } else { &all_tails }.quantile(level), 1e3));
+            least = least.max(rounded(
+                if own { &tails } else { &all_tails }.quantile(level),
+                1e3,
+            ));
             least
         });
         Line { quantiles, ..line }
@@ -283,7 +367,9 @@ fn fit_pair(samples: &[&Sample], deep: i64, shallow: i64) -> Vec<Line> {
 
 /// Nodes of a search until something cuts a sample's window, by a static value or by probes of two sides each.
 fn cost(sample: &Sample, lines: &[&Line], level: usize, by_depth: &[u64], deep_cost: u64) -> u64 {
-    let Some((_, alpha)) = sample.met else { return 0 };
+    let Some((_, alpha)) = sample.met else {
+        return 0;
+    };
     let (alpha, beta) = (f64::from(alpha), f64::from(alpha + 1));
     let (mut try_low, mut try_high) = (true, true);
     let mut cost = 0;
@@ -292,8 +378,12 @@ fn cost(sample: &Sample, lines: &[&Line], level: usize, by_depth: &[u64], deep_c
         let t = line.quantiles[level] * if line.shallow == 0 { 2.0 } else { 1.0 };
         let flat = (line.slope - t * line.growth).max(0.1 * line.slope);
         let steep = line.slope + t * line.growth;
-        let least = |value: f64| value * if value < 0.0 { steep } else { flat } + line.offset - t * line.sigma;
-        let most = |value: f64| value * if value < 0.0 { flat } else { steep } + line.offset + t * line.sigma;
+        let least = |value: f64| {
+            value * if value < 0.0 { steep } else { flat } + line.offset - t * line.sigma
+        };
+        let most = |value: f64| {
+            value * if value < 0.0 { flat } else { steep } + line.offset + t * line.sigma
+        };
         if line.shallow == 0 {
             if beta < least(value) || most(value) < alpha {
                 return cost;
@@ -329,7 +419,10 @@ fn searched(
 ) -> Vec<SearchResult> {
     let table = MpcTable::new(lines.iter().flat_map(|line| line.entries()).collect()).unwrap();
     let mut searcher = Searcher::new(&model.model.evaluation, &table, table_bits);
-    let limits = Limits { mpc: level, ..Limits::full_width(Depth(depth as u8)) };
+    let limits = Limits {
+        mpc: level,
+        ..Limits::full_width(Depth(depth as u8))
+    };
     let search = |sample: &&Sample| {
         searcher.clear();
         searcher.search(sample.position(), limits)
@@ -348,11 +441,16 @@ impl Fit {
     fn fits(&self) -> Fits {
         let samples: Vec<&Sample> = self.samples.iter().collect();
         let depth_max = self.key("depth_max");
-        let mut pairs: Vec<(i64, i64)> = (1..=depth_max).flat_map(|deep| (0..deep).map(move |s| (deep, s))).collect();
+        let mut pairs: Vec<(i64, i64)> = (1..=depth_max)
+            .flat_map(|deep| (0..deep).map(move |s| (deep, s)))
+            .collect();
         if samples.iter().any(|sample| sample.end.is_some()) {
             pairs.extend((0..depth_max).map(|shallow| (END, shallow)));
         }
-        pairs.into_iter().map(|pair| (pair, fit_pair(&samples, pair.0, pair.1))).collect()
+        pairs
+            .into_iter()
+            .map(|pair| (pair, fit_pair(&samples, pair.0, pair.1)))
+            .collect()
     }
 
     /// The samples on which searches are measured, evenly spread: as many from each range of empty squares.
@@ -360,29 +458,53 @@ impl Fit {
         let in_game = self.sampling.game_samples;
         let wanted = (whole(&self.config, "games") * in_game / 4).clamp(1, 100) as usize;
         let step = self.samples.len() / wanted;
-        let step = if step.is_multiple_of(2) { step - 1 } else { step };
+        let step = if step.is_multiple_of(2) {
+            step - 1
+        } else {
+            step
+        };
         let measured: Vec<&Sample> = self.samples.iter().step_by(step).take(wanted).collect();
-        let of_range = |range| measured.iter().filter(|sample| sample.id % in_game == range).count();
+        let of_range = |range| {
+            measured
+                .iter()
+                .filter(|sample| sample.id % in_game == range)
+                .count()
+        };
         let counts: BTreeSet<usize> = (0..in_game).map(of_range).collect();
-        assert!(counts.last().unwrap() - counts.first().unwrap() <= 1, "{counts:?}");
+        assert!(
+            counts.last().unwrap() - counts.first().unwrap() <= 1,
+            "{counts:?}"
+        );
         measured
     }
 
     /// The level of the config among [`LEVELS`].
     fn level(&self) -> usize {
-        LEVELS.iter().position(|&level| i64::from(level) == self.key("level")).unwrap()
+        LEVELS
+            .iter()
+            .position(|&level| i64::from(level) == self.key("level"))
+            .unwrap()
     }
 
     /// Static values, and at each depth and range the shallow depth that saves most nodes, if it saves a fiftieth.
     fn chosen(&self, fits: &Fits, model: &LoadedModel) -> Vec<Line> {
         let level = self.level();
-        let is_source = |(deep, shallow): (i64, i64)| SOURCE.get((deep - 3) as usize) == Some(&shallow);
-        let first = fits.iter().filter(|(pair, _)| pair.0 != END && (pair.1 == 0 || is_source(**pair)));
+        let is_source =
+            |(deep, shallow): (i64, i64)| SOURCE.get((deep - 3) as usize) == Some(&shallow);
+        let first = fits
+            .iter()
+            .filter(|(pair, _)| pair.0 != END && (pair.1 == 0 || is_source(**pair)));
         let first: Vec<&Line> = first.flat_map(|(_, lines)| lines).collect();
         let mpc = MpcLevel::from_percent(LEVELS[level]).unwrap();
         let measured = self.measured();
         let mean_nodes = |depth| {
-            (nodes(&searched((model, self.sampling.table_bits), &first, &measured, depth, mpc)) / measured.len() as u64)
+            (nodes(&searched(
+                (model, self.sampling.table_bits),
+                &first,
+                &measured,
+                depth,
+                mpc,
+            )) / measured.len() as u64)
                 .max(1)
         };
         let by_depth: Vec<u64> = (0..=self.key("depth_max")).map(mean_nodes).collect();
@@ -391,23 +513,43 @@ impl Fit {
             for (place, &[min, max]) in ranges_of(deep).iter().enumerate() {
                 let within = |sample: &&Sample| min <= sample.empties() && sample.empties() <= max;
                 let within: Vec<&Sample> = self.samples.iter().filter(within).collect();
-                let ends: Vec<u64> = within.iter().filter_map(|sample| Some(sample.end?.nodes)).collect();
+                let ends: Vec<u64> = within
+                    .iter()
+                    .filter_map(|sample| Some(sample.end?.nodes))
+                    .collect();
                 let end_cost = ends.iter().sum::<u64>() / ends.len().max(1) as u64;
-                let deep_cost = if deep == END { end_cost } else { by_depth[deep as usize] };
-                let is_met = |sample: &&Sample| sample.met.is_some() && (deep != END || sample.end.is_some());
+                let deep_cost = if deep == END {
+                    end_cost
+                } else {
+                    by_depth[deep as usize]
+                };
+                let is_met = |sample: &&Sample| {
+                    sample.met.is_some() && (deep != END || sample.end.is_some())
+                };
                 let met: Vec<&Sample> = within.into_iter().filter(is_met).collect();
                 let lines = |shallow: Option<i64>| -> Vec<&Line> {
-                    let used = fits.iter().filter(|((d, s), _)| *d == deep && (*s == 0 || shallow == Some(*s)));
+                    let used = fits
+                        .iter()
+                        .filter(|((d, s), _)| *d == deep && (*s == 0 || shallow == Some(*s)));
                     used.map(|(_, lines)| &lines[place]).collect()
                 };
                 let total = |shallow: Option<i64>| -> u64 {
                     let lines = lines(shallow);
-                    met.iter().map(|sample| cost(sample, &lines, level, &by_depth, deep_cost)).sum()
+                    met.iter()
+                        .map(|sample| cost(sample, &lines, level, &by_depth, deep_cost))
+                        .sum()
                 };
-                let mut candidates = fits.keys().filter(|pair| pair.0 == deep && 0 < pair.1).map(|pair| pair.1);
+                let mut candidates = fits
+                    .keys()
+                    .filter(|pair| pair.0 == deep && 0 < pair.1)
+                    .map(|pair| pair.1);
                 let shallow = if 100 <= met.len() {
-                    let (now, best) = (total(None), candidates.map(|depth| (total(Some(depth)), depth)).min());
-                    best.filter(|(nodes, _)| *nodes <= now - now / 50).map(|(_, depth)| depth)
+                    let (now, best) = (
+                        total(None),
+                        candidates.map(|depth| (total(Some(depth)), depth)).min(),
+                    );
+                    best.filter(|(nodes, _)| *nodes <= now - now / 50)
+                        .map(|(_, depth)| depth)
                 } else if deep == END {
                     continue;
                 } else {
@@ -424,24 +566,44 @@ impl Fit {
         let folds = FOLDS;
         let fold_of = |sample: &Sample| {
             let unit = unit_of(self.seed, Purpose::Validation, &sample.game.to_le_bytes());
-            (1..folds).take_while(|&fold| fold as f64 / folds as f64 <= unit).count() as i64
+            (1..folds)
+                .take_while(|&fold| fold as f64 / folds as f64 <= unit)
+                .count() as i64
         };
         let mut groups: BTreeMap<String, Vec<(f64, [bool; 5])>> = BTreeMap::new();
-        for (deep, shallow) in chosen.iter().map(|line| (line.deep, line.shallow)).collect::<BTreeSet<_>>() {
+        for (deep, shallow) in chosen
+            .iter()
+            .map(|line| (line.deep, line.shallow))
+            .collect::<BTreeSet<_>>()
+        {
             for fold in 0..folds {
-                let (tried, fitted): (Vec<&Sample>, Vec<&Sample>) =
-                    self.samples.iter().partition(|sample| fold_of(sample) == fold);
+                let (tried, fitted): (Vec<&Sample>, Vec<&Sample>) = self
+                    .samples
+                    .iter()
+                    .partition(|sample| fold_of(sample) == fold);
                 for line in fit_pair(&fitted, deep, shallow) {
-                    let same = |used: &Line| (used.deep, used.shallow, used.empties) == (deep, shallow, line.empties);
+                    let same = |used: &Line| {
+                        (used.deep, used.shallow, used.empties) == (deep, shallow, line.empties)
+                    };
                     if !chosen.iter().any(same) {
                         continue;
                     }
                     let [min, max] = line.empties;
-                    for sample in tried.iter().filter(|sample| min <= sample.empties() && sample.empties() <= max) {
-                        let (Some(value), prediction) = (sample.deep(deep), sample.shallow(shallow)) else { continue };
+                    for sample in tried
+                        .iter()
+                        .filter(|sample| min <= sample.empties() && sample.empties() <= max)
+                    {
+                        let (Some(value), prediction) =
+                            (sample.deep(deep), sample.shallow(shallow))
+                        else {
+                            continue;
+                        };
                         let rest = (value - line.predicted(prediction)).abs();
                         let deviations = rest / line.deviation(prediction).max(1.0);
-                        let miss = (rest.round(), line.quantiles.map(|quantile| quantile < deviations));
+                        let miss = (
+                            rest.round(),
+                            line.quantiles.map(|quantile| quantile < deviations),
+                        );
                         let empties = match sample.empties() {
                             ..24 => "empties 0-23",
                             24..36 => "empties 24-35",
@@ -461,16 +623,29 @@ impl Fit {
             }
         }
         let found = self.metrics["held_out"].as_array().unwrap();
-        assert_eq!(found.len(), 7 + usize::from(groups.contains_key("end")), "{found:?}");
+        assert_eq!(
+            found.len(),
+            7 + usize::from(groups.contains_key("end")),
+            "{found:?}"
+        );
         for found in found {
-            let misses = groups.remove(found["group"].as_str().unwrap()).unwrap_or_default();
+            let misses = groups
+                .remove(found["group"].as_str().unwrap())
+                .unwrap_or_default();
             assert_eq!(whole(found, "pairs") as usize, misses.len(), "{found}");
             let count = misses.len().max(1) as f64;
             let squares = misses.iter().map(|(rest, _)| rest * rest).sum::<f64>();
-            assert!((real(found, "rms") - (squares / count).sqrt() / 1000.0).abs() < 1e-5, "{found}");
+            assert!(
+                (real(found, "rms") - (squares / count).sqrt() / 1000.0).abs() < 1e-5,
+                "{found}"
+            );
             for (level, rate) in found["miss_rates"].as_array().unwrap().iter().enumerate() {
-                let expected = misses.iter().filter(|(_, missed)| missed[level]).count() as f64 / count;
-                assert!((rate.as_f64().unwrap() - expected).abs() < 1e-5, "{expected}: {found}");
+                let expected =
+                    misses.iter().filter(|(_, missed)| missed[level]).count() as f64 / count;
+                assert!(
+                    (rate.as_f64().unwrap() - expected).abs() < 1e-5,
+                    "{expected}: {found}"
+                );
             }
         }
         assert!(groups.is_empty(), "{:?}", groups.keys());
@@ -479,8 +654,14 @@ impl Fit {
     /// Compares the version's file with the lines.
     fn check_file(&self, lines: &[Line]) {
         let rows = Columns::read_file(&self.version.join("mpc.parquet"));
-        let expected: Vec<(MpcEntry, usize)> =
-            lines.iter().flat_map(|line| line.entries().into_iter().map(|entry| (entry, line.samples))).collect();
+        let expected: Vec<(MpcEntry, usize)> = lines
+            .iter()
+            .flat_map(|line| {
+                line.entries()
+                    .into_iter()
+                    .map(|entry| (entry, line.samples))
+            })
+            .collect();
         assert_eq!(rows.count, expected.len());
         for (row, (entry, samples)) in expected.iter().enumerate() {
             for (name, expected) in [
@@ -494,51 +675,102 @@ impl Fit {
             ] {
                 assert_eq!(rows.number(name, row), expected, "{name} of {entry:?}");
             }
-            let quantiles =
-                LEVELS.iter().zip(entry.quantiles).map(|(level, value)| (format!("quantile_{level}"), value));
-            let reals = [("slope".to_owned(), entry.slope), ("growth".to_owned(), entry.growth)];
+            let quantiles = LEVELS
+                .iter()
+                .zip(entry.quantiles)
+                .map(|(level, value)| (format!("quantile_{level}"), value));
+            let reals = [
+                ("slope".to_owned(), entry.slope),
+                ("growth".to_owned(), entry.growth),
+            ];
             for (name, expected) in reals.into_iter().chain(quantiles) {
-                assert!((rows.real(&name, row) - expected).abs() < 1e-9, "{name} of {entry:?}");
+                assert!(
+                    (rows.real(&name, row) - expected).abs() < 1e-9,
+                    "{name} of {entry:?}"
+                );
             }
         }
     }
 
     /// Compares what the table saves, and what it changes, at every level.
     fn check_nodes(&self, lines: &[Line], model: &LoadedModel) {
-        let (found, depth, measured) = (&self.metrics["nodes"], self.key("depth_max"), self.measured());
+        let (found, depth, measured) = (
+            &self.metrics["nodes"],
+            self.key("depth_max"),
+            self.measured(),
+        );
         let lines: Vec<&Line> = lines.iter().collect();
-        let search = |depth, level| searched((model, self.sampling.table_bits), &lines, &measured, depth, level);
+        let search = |depth, level| {
+            searched(
+                (model, self.sampling.table_bits),
+                &lines,
+                &measured,
+                depth,
+                level,
+            )
+        };
         let full = search(depth, MpcLevel::FullWidth);
-        assert_eq!([whole(found, "depth"), whole(found, "positions")], [depth, measured.len() as i64]);
+        assert_eq!(
+            [whole(found, "depth"), whole(found, "positions")],
+            [depth, measured.len() as i64]
+        );
         assert_eq!(found["full_width"], nodes(&full));
         let margin = MpcLevel::Sigmas(real(&self.metrics, "t"));
-        let levels = LEVELS.map(|level| (Value::from(level), MpcLevel::from_percent(level).unwrap()));
+        let levels =
+            LEVELS.map(|level| (Value::from(level), MpcLevel::from_percent(level).unwrap()));
         let found_levels = found["levels"].as_array().unwrap();
         assert_eq!(found_levels.len(), 6);
-        for (found, (name, level)) in found_levels.iter().zip(levels.into_iter().chain([(Value::Null, margin)])) {
+        for (found, (name, level)) in found_levels
+            .iter()
+            .zip(levels.into_iter().chain([(Value::Null, margin)]))
+        {
             let results = search(depth, level);
             let pairs = || full.iter().zip(&results);
-            let squares = pairs().map(|(full, result)| f64::from(full.score.0 - result.score.0).powi(2)).sum::<f64>();
-            let same = pairs()
-                .filter(|(full, result)| full.best_move.map(Square::number) == result.best_move.map(Square::number));
+            let squares = pairs()
+                .map(|(full, result)| f64::from(full.score.0 - result.score.0).powi(2))
+                .sum::<f64>();
+            let same = pairs().filter(|(full, result)| {
+                full.best_move.map(Square::number) == result.best_move.map(Square::number)
+            });
             let count = measured.len() as f64;
-            assert_eq!((&found["level"], &found["nodes"]), (&name, &nodes(&results).into()), "{found}");
-            assert!((real(found, "rms_difference") - (squares / count).sqrt() / 1000.0).abs() < 1e-5, "{found}");
-            assert!((real(found, "same_move") - same.count() as f64 / count).abs() < 1e-5, "{found}");
+            assert_eq!(
+                (&found["level"], &found["nodes"]),
+                (&name, &nodes(&results).into()),
+                "{found}"
+            );
+            assert!(
+                (real(found, "rms_difference") - (squares / count).sqrt() / 1000.0).abs() < 1e-5,
+                "{found}"
+            );
+            assert!(
+                (real(found, "same_move") - same.count() as f64 / count).abs() < 1e-5,
+                "{found}"
+            );
         }
         let level = MpcLevel::from_percent(LEVELS[self.level()]).unwrap();
-        let gains = (1..=60 - depth).take_while(|gained| nodes(&search(depth + gained, level)) <= nodes(&full));
+        let gains = (1..=60 - depth)
+            .take_while(|gained| nodes(&search(depth + gained, level)) <= nodes(&full));
         assert_eq!(found["depth_gained"], gains.count());
     }
 
     fn check_lines(&self, lines: &[Line]) {
         let found = self.metrics["depths"].as_array().unwrap();
         let names = |value: &Value| {
-            (value["deep"].as_i64().unwrap_or(END), whole(value, "shallow"), whole(value, "empties_min"))
+            (
+                value["deep"].as_i64().unwrap_or(END),
+                whole(value, "shallow"),
+                whole(value, "empties_min"),
+            )
         };
-        let expected: Vec<_> = lines.iter().map(|line| (line.deep, line.shallow, line.empties[0])).collect();
+        let expected: Vec<_> = lines
+            .iter()
+            .map(|line| (line.deep, line.shallow, line.empties[0]))
+            .collect();
         assert_eq!(found.iter().map(names).collect::<Vec<_>>(), expected);
-        lines.iter().zip(found).for_each(|(line, found)| line.check(found));
+        lines
+            .iter()
+            .zip(found)
+            .for_each(|(line, found)| line.check(found));
         self.check_file(lines);
     }
 }
@@ -546,17 +778,28 @@ impl Fit {
 fn fitted(workspace: &Workspace, changes: &[(&str, &str)]) -> (Fit, LoadedModel, Evaluation) {
     let config = workspace.config("fit", "smoke", changes);
     let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/model");
-    let call = format!("fit-mpc --config {config} --generation 2 --model {} --models registry", model.display());
+    let call = format!(
+        "fit-mpc --config {config} --generation 2 --model {} --models registry",
+        model.display()
+    );
     let id = workspace.done(&format!("{call} --output samples"));
     let fit = Fit::read(workspace, "samples", &format!("registry/{id}"));
-    (fit, LoadedModel::read(&model).unwrap(), Evaluation::read(&model))
+    (
+        fit,
+        LoadedModel::read(&model).unwrap(),
+        Evaluation::read(&model),
+    )
 }
 
 #[test]
 fn lines_probes_and_misses_are_those_of_the_samples() {
     let workspace = Workspace::new();
-    let changes =
-        [("run.seed", "11"), ("fit_mpc.depth_max", "4"), ("fit_mpc.games", "300"), ("fit_mpc.part_games", "80")];
+    let changes = [
+        ("run.seed", "11"),
+        ("fit_mpc.depth_max", "4"),
+        ("fit_mpc.games", "300"),
+        ("fit_mpc.part_games", "80"),
+    ];
     let (fit, model, evaluation) = fitted(&workspace, &changes);
     let player = |board: &Board| evaluation.static_value(board);
     let compared = fit.check_drawn(&player);
@@ -567,27 +810,45 @@ fn lines_probes_and_misses_are_those_of_the_samples() {
     fit.check_held_out(&chosen);
     fit.check_nodes(&chosen, &model);
     let probes = chosen.iter().filter(|line| 0 < line.shallow).count();
-    assert!(0 < probes && probes < 24 && chosen.iter().any(|line| line.samples < 300), "{probes}");
+    assert!(
+        0 < probes && probes < 24 && chosen.iter().any(|line| line.samples < 300),
+        "{probes}"
+    );
 }
 
 #[test]
 fn the_source_s_form_is_the_mean_and_deviation_of_differences() {
     let workspace = Workspace::new();
-    let changes =
-        [("fit_mpc.method", "\"source\""), ("fit_mpc.t", "1.4"), ("fit_mpc.games", "60"), ("fit_mpc.depth_max", "5")];
+    let changes = [
+        ("fit_mpc.method", "\"source\""),
+        ("fit_mpc.t", "1.4"),
+        ("fit_mpc.games", "60"),
+        ("fit_mpc.depth_max", "5"),
+    ];
     let (fit, _, evaluation) = fitted(&workspace, &changes);
     let player = |board: &Board| evaluation.static_value(board);
     assert!(40 < fit.check_drawn(&player));
     fit.check_scores(&player);
     let line = |deep: i64| {
         let shallow = SOURCE[deep as usize - 3];
-        let pairs: Vec<[f64; 2]> =
-            fit.samples.iter().map(|sample| [sample.deep(deep).unwrap(), sample.shallow(shallow)]).collect();
-        let mut line = Line { deep, shallow, empties: [deep, 60], ..Line::through(&pairs, Some(1.0)) };
+        let pairs: Vec<[f64; 2]> = fit
+            .samples
+            .iter()
+            .map(|sample| [sample.deep(deep).unwrap(), sample.shallow(shallow)])
+            .collect();
+        let mut line = Line {
+            deep,
+            shallow,
+            empties: [deep, 60],
+            ..Line::through(&pairs, Some(1.0))
+        };
         let rests: Vec<f64> = pairs.iter().map(|[deep, shallow]| deep - shallow).collect();
         let deviation = covariance(&rests, &rests).sqrt();
         let tails = line.tails(&pairs, |_, _| deviation);
-        Line { quantiles: LEVELS.map(|level| rounded(tails.quantile(level), 1e3)), ..line }
+        Line {
+            quantiles: LEVELS.map(|level| rounded(tails.quantile(level), 1e3)),
+            ..line
+        }
     };
     fit.check_lines(&[3, 4, 5].map(line));
 }

@@ -51,11 +51,19 @@ static MEMORY: Counted = Counted;
 
 /// The inputs of a parser in git with their names, in order of these.
 fn corpus(parser: &str) -> Vec<(String, Vec<u8>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus").join(parser);
-    let mut paths: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fuzz/corpus")
+        .join(parser);
+    let mut paths: Vec<_> = fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     paths.sort();
     let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
-    paths.iter().map(|path| (name(path), fs::read(path).unwrap())).collect()
+    paths
+        .iter()
+        .map(|path| (name(path), fs::read(path).unwrap()))
+        .collect()
 }
 
 /// What is wrong with how a parser takes an input.
@@ -68,16 +76,25 @@ fn fault(parser: Parser, input: &[u8]) -> Option<String> {
     let memory = PEAK.load(Ordering::Relaxed).saturating_sub(before);
     let checks = [
         (!is_calm, "it panics".to_owned()),
-        (TIME_MAX < began.elapsed(), format!("it takes {:?}", began.elapsed())),
+        (
+            TIME_MAX < began.elapsed(),
+            format!("it takes {:?}", began.elapsed()),
+        ),
         (MEMORY_MAX < memory, format!("it takes {} MB", memory >> 20)),
     ];
-    checks.into_iter().find(|(is_wrong, _)| *is_wrong).map(|(_, what)| what)
+    checks
+        .into_iter()
+        .find(|(is_wrong, _)| *is_wrong)
+        .map(|(_, what)| what)
 }
 
 /// Tries a parser with inputs as long as `goes_on` says so for their number.
 fn try_parser((name, parser): (&str, Parser), goes_on: impl Fn(u64) -> bool) -> u64 {
     let number = |variable: &str| var(variable).ok().and_then(|text| text.parse().ok());
-    let (seed, first) = (number("RENMA_FUZZ_SEED").unwrap_or(1), number("RENMA_FUZZ_FIRST").unwrap_or(0));
+    let (seed, first) = (
+        number("RENMA_FUZZ_SEED").unwrap_or(1),
+        number("RENMA_FUZZ_FIRST").unwrap_or(0),
+    );
     let inputs: Vec<_> = corpus(name).into_iter().map(|(_, input)| input).collect();
     for input in &inputs {
         assert_eq!(fault(parser, input), None, "{name}: an input of the corpus");
@@ -109,8 +126,13 @@ fn try_parser((name, parser): (&str, Parser), goes_on: impl Fn(u64) -> bool) -> 
 fn chosen() -> impl Iterator<Item = (&'static str, Parser)> {
     let chosen = var("RENMA_FUZZ_PARSER").ok();
     let is_known = |chosen: &String| PARSERS.iter().any(|(name, _)| name == chosen);
-    assert!(chosen.as_ref().is_none_or(is_known), "RENMA_FUZZ_PARSER names no parser");
-    PARSERS.into_iter().filter(move |(name, _)| chosen.as_ref().is_none_or(|chosen| chosen == name))
+    assert!(
+        chosen.as_ref().is_none_or(is_known),
+        "RENMA_FUZZ_PARSER names no parser"
+    );
+    PARSERS
+        .into_iter()
+        .filter(move |(name, _)| chosen.as_ref().is_none_or(|chosen| chosen == name))
 }
 
 /// Changes of an input that is refused early test nothing of what comes after.
@@ -120,10 +142,17 @@ fn every_input_of_the_corpus_is_accepted_except_two() {
     let refused = PARSERS.into_iter().flat_map(|(parser, read)| {
         let inputs = corpus(parser);
         assert!(!inputs.is_empty(), "{parser} has no input");
-        let refused = inputs.into_iter().filter(|(_, input)| !read(folder.path(), input));
-        refused.map(|(name, _)| format!("{parser}/{name}")).collect::<Vec<_>>()
+        let refused = inputs
+            .into_iter()
+            .filter(|(_, input)| !read(folder.path(), input));
+        refused
+            .map(|(name, _)| format!("{parser}/{name}"))
+            .collect::<Vec<_>>()
     });
-    let expected = ["parquet/column-of-negative-length.parquet", "parquet/no-dictionary.parquet"];
+    let expected = [
+        "parquet/column-of-negative-length.parquet",
+        "parquet/no-dictionary.parquet",
+    ];
     assert_eq!(refused.collect::<Vec<_>>(), expected);
 }
 

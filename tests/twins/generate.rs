@@ -40,12 +40,23 @@ impl Twin<'_> {
     /// How many random plies follow the opening; nothing is drawn where there is nothing to choose.
     fn random_plies(&self, rng: &mut Stream) -> i64 {
         let [min, max] = ["random_plies_min", "random_plies_max"].map(|name| self.key(name));
-        if min == max { min } else { rng.between(min as usize, max as usize) as i64 }
+        if min == max {
+            min
+        } else {
+            rng.between(min as usize, max as usize) as i64
+        }
     }
 
     /// Plays a game by its opening, its stream and, where they leave the choice to a search, by `moves`; `row` is the
     /// first row of the game, and the next game's after it.
-    fn game(&mut self, id: i64, moves: &[usize], opening: &Game, rng: &mut Stream, row: &mut usize) -> (Game, i64) {
+    fn game(
+        &mut self,
+        id: i64,
+        moves: &[usize],
+        opening: &Game,
+        rng: &mut Stream,
+        row: &mut usize,
+    ) -> (Game, i64) {
         let drawn = self.random_plies(rng);
         let opening_plies = opening.ply + drawn;
         let mut game = Game::new();
@@ -56,7 +67,11 @@ impl Twin<'_> {
                 None if game.ply < opening_plies => Some(rng.pick(&game.board.moves())),
                 None => self.explored(&game.board, rng),
             };
-            assert!(random.is_none_or(|random| random == square), "game {id}, ply {}: {random:?}", game.ply);
+            assert!(
+                random.is_none_or(|random| random == square),
+                "game {id}, ply {}: {random:?}",
+                game.ply
+            );
             let labeled = self.key("label_from_ply") <= game.ply;
             if labeled {
                 self.check_row(id, &game, *row, (square, random.is_some()));
@@ -72,8 +87,16 @@ impl Twin<'_> {
         assert!(game.board.is_over(), "game {id}");
         let result = game.black_discs();
         for row in first_row..*row {
-            let sign = if self.rows.number("black_to_move", row) == 1 { 1 } else { -1 };
-            assert_eq!(self.rows.number("result", row), sign * result, "game {id}, row {row}");
+            let sign = if self.rows.number("black_to_move", row) == 1 {
+                1
+            } else {
+                -1
+            };
+            assert_eq!(
+                self.rows.number("result", row),
+                sign * result,
+                "game {id}, row {row}"
+            );
         }
         self.seen.random_plies.insert(drawn);
         let random_plies = opening_plies.min(game.ply);
@@ -93,7 +116,11 @@ impl Twin<'_> {
     fn check_choice(&self, board: &Board, square: usize) {
         let limits = self.limits("play_depth");
         let best = value(self.evaluate, board, limits);
-        assert_eq!(move_value(self.evaluate, (board, square), limits), best, "square {square} of {board:?}");
+        assert_eq!(
+            move_value(self.evaluate, (board, square), limits),
+            best,
+            "square {square} of {board:?}"
+        );
     }
 
     fn check_row(&mut self, id: i64, game: &Game, row: usize, (square, random): (usize, bool)) {
@@ -109,20 +136,37 @@ impl Twin<'_> {
             ("black", black as i64),
             ("white", white as i64),
             ("black_to_move", i64::from(game.black_to_move)),
-            ("score", i64::from(value(self.evaluate, board, (depth, exact_empties)))),
+            (
+                "score",
+                i64::from(value(self.evaluate, board, (depth, exact_empties))),
+            ),
             ("static_score", i64::from((self.evaluate)(board))),
             ("depth", if exact { empties } else { depth }),
             ("exact", i64::from(exact)),
             ("played_move", square as i64),
             ("random_move", i64::from(random)),
         ] {
-            assert_eq!(self.rows.number(name, row), expected, "{name} of game {id}, ply {}", game.ply);
+            assert_eq!(
+                self.rows.number(name, row),
+                expected,
+                "{name} of game {id}, ply {}",
+                game.ply
+            );
         }
         let best = self.rows.number("best_move", row) as usize;
         let best_value = move_value(self.evaluate, (board, best), (depth, exact_empties));
-        assert_eq!(self.rows.number("score", row), i64::from(best_value), "best move of game {id}, ply {}", game.ply);
+        assert_eq!(
+            self.rows.number("score", row),
+            i64::from(best_value),
+            "best move of game {id}, ply {}",
+            game.ply
+        );
         let one_search = exact || self.config["play_depth"] == self.config["label_depth"];
-        assert!(random || !one_search || best == square, "game {id}, ply {}: {best} {square}", game.ply);
+        assert!(
+            random || !one_search || best == square,
+            "game {id}, ply {}: {best} {square}",
+            game.ply
+        );
         self.seen.exact += usize::from(exact);
     }
 }
@@ -130,9 +174,17 @@ impl Twin<'_> {
 /// Plays every game of a dataset again; the openings are taken in turn.
 fn check(folder: &Path, evaluate: Evaluate<'_>, openings: &[Game]) -> Seen {
     let manifest = read_json(&folder.join("manifest.json"));
-    let (games, rows) = (Columns::read_parts(&folder.join("games")), Columns::read_parts(&folder.join("positions")));
+    let (games, rows) = (
+        Columns::read_parts(&folder.join("games")),
+        Columns::read_parts(&folder.join("positions")),
+    );
     let [seed, generation] = ["seed", "generation"].map(|name| whole(&manifest, name) as u64);
-    let mut twin = Twin { config: &manifest["config"], evaluate, rows: &rows, seen: Seen::default() };
+    let mut twin = Twin {
+        config: &manifest["config"],
+        evaluate,
+        rows: &rows,
+        seen: Seen::default(),
+    };
     assert_eq!(games.count as i64, twin.key("games"));
     let mut row = 0;
     for number in 0..games.count {
@@ -143,9 +195,11 @@ fn check(folder: &Path, evaluate: Evaluate<'_>, openings: &[Game]) -> Seen {
         let opening = &openings[number % openings.len()];
         let moves = squares(games.text("moves", number));
         let (game, random_plies) = twin.game(id, &moves, opening, &mut rng, &mut row);
-        for (name, expected) in
-            [("random_plies", random_plies), ("result", game.black_discs()), ("positions", (row - first_row) as i64)]
-        {
+        for (name, expected) in [
+            ("random_plies", random_plies),
+            ("result", game.black_discs()),
+            ("positions", (row - first_row) as i64),
+        ] {
             assert_eq!(games.number(name, number), expected, "{name} of game {id}");
         }
     }
@@ -155,7 +209,9 @@ fn check(folder: &Path, evaluate: Evaluate<'_>, openings: &[Game]) -> Seen {
 
 fn generated(workspace: &Workspace, changes: &[(&str, &str)], options: &str) {
     let config = workspace.config("twin", "smoke", changes);
-    workspace.done(&format!("generate --config {config} --output dataset {options}"));
+    workspace.done(&format!(
+        "generate --config {config} --output dataset {options}"
+    ));
 }
 
 #[test]
@@ -172,11 +228,22 @@ fn games_of_random_openings_are_those_of_their_streams_and_of_a_plain_search() {
         ("generate.exact_empties", "5"),
         ("generate.label_from_ply", "3"),
     ];
-    generated(&workspace, &changes, &format!("--generation 3 --model {}", model.display()));
+    generated(
+        &workspace,
+        &changes,
+        &format!("--generation 3 --model {}", model.display()),
+    );
     let player = Evaluation::read(&model);
-    let seen = check(&workspace.path("dataset"), &|board| player.static_value(board), &[Game::new()]);
+    let seen = check(
+        &workspace.path("dataset"),
+        &|board| player.static_value(board),
+        &[Game::new()],
+    );
     assert_eq!(seen.random_plies, BTreeSet::from([4, 5, 6, 7]));
-    assert!(300 < seen.explored && 250 < seen.exact && 5 < seen.passes, "{seen:?}");
+    assert!(
+        300 < seen.explored && 250 < seen.exact && 5 < seen.passes,
+        "{seen:?}"
+    );
 }
 
 #[test]
@@ -198,9 +265,14 @@ fn lines_of_a_book_come_in_turn_and_random_plies_follow() {
     generated(&workspace, &changes, "--model builtin:disc-count");
     let openings = lines.map(|line| {
         let mut game = Game::new();
-        squares(line).into_iter().for_each(|square| game.play(square));
+        squares(line)
+            .into_iter()
+            .for_each(|square| game.play(square));
         game
     });
     let seen = check(&workspace.path("dataset"), &disc_count, &openings);
-    assert_eq!((seen.random_plies, seen.explored), (BTreeSet::from([0, 1, 2]), 0));
+    assert_eq!(
+        (seen.random_plies, seen.explored),
+        (BTreeSet::from([0, 1, 2]), 0)
+    );
 }

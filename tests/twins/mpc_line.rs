@@ -32,7 +32,10 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
 
 pub(crate) fn covariance(left: &[f64], right: &[f64]) -> f64 {
     let means = [mean(left), mean(right)];
-    let products = left.iter().zip(right).map(|(l, r)| (l - means[0]) * (r - means[1]));
+    let products = left
+        .iter()
+        .zip(right)
+        .map(|(l, r)| (l - means[0]) * (r - means[1]));
     products.sum::<f64>() / left.len().max(1) as f64
 }
 
@@ -50,14 +53,21 @@ impl Tails {
         let mut bins = self.0.clone();
         bins.sort_unstable();
         let wanted = bins.len() as f64 * f64::from(percent) / 100.0;
-        let Some(&bin) = bins.get((wanted.ceil() as usize).max(1) - 1) else { return 16.0 };
+        let Some(&bin) = bins.get((wanted.ceil() as usize).max(1) - 1) else {
+            return 16.0;
+        };
         let below = bins.partition_point(|&other| other < bin);
         let within = bins.partition_point(|&other| other <= bin) - below;
         (bin as f64 + (wanted - below as f64) / within as f64) / 128.0
     }
 
     pub(crate) fn new(deviations: &[f64]) -> Self {
-        Self(deviations.iter().map(|deviation| ((deviation * 128.0).floor() as usize).min(2047)).collect())
+        Self(
+            deviations
+                .iter()
+                .map(|deviation| ((deviation * 128.0).floor() as usize).min(2047))
+                .collect(),
+        )
     }
 }
 
@@ -72,11 +82,19 @@ impl Line {
 
     /// The line of least squares through pairs of a deep and a shallow score, or the one of this slope, without quantiles.
     pub(crate) fn through(pairs: &[[f64; 2]], slope: Option<f64>) -> Self {
-        let [deep, shallow] = [0, 1].map(|at| pairs.iter().map(|pair| pair[at]).collect::<Vec<f64>>());
+        let [deep, shallow] =
+            [0, 1].map(|at| pairs.iter().map(|pair| pair[at]).collect::<Vec<f64>>());
         let fitted = covariance(&deep, &shallow) / covariance(&shallow, &shallow);
-        let fitted = if fitted.is_finite() && 0.0 < fitted { fitted } else { 1.0 };
+        let fitted = if fitted.is_finite() && 0.0 < fitted {
+            fitted
+        } else {
+            1.0
+        };
         let slope = slope.unwrap_or_else(|| rounded(fitted, 1e4).clamp(0.1, 10.0));
-        let rests: Vec<f64> = pairs.iter().map(|[deep, shallow]| deep - slope * shallow).collect();
+        let rests: Vec<f64> = pairs
+            .iter()
+            .map(|[deep, shallow]| deep - slope * shallow)
+            .collect();
         let (variance, all) = (covariance(&rests, &rests), covariance(&deep, &deep));
         Self {
             deep: 0,
@@ -88,7 +106,11 @@ impl Line {
             growth: 0.0,
             quantiles: [0.0; 5],
             rest: variance.sqrt().round(),
-            r_squared: if 0.0 < all { rounded(1.0 - variance / all, 1e4) } else { 1.0 },
+            r_squared: if 0.0 < all {
+                rounded(1.0 - variance / all, 1e4)
+            } else {
+                1.0
+            },
             beyond_3: 0.0,
             samples: pairs.len(),
         }
@@ -96,13 +118,23 @@ impl Line {
 
     /// Gives the line a deviation that grows with the size of the shallow score, from the mean absolute rest.
     pub(crate) fn spread(&mut self, pairs: &[[f64; 2]]) {
-        let rests: Vec<f64> = pairs.iter().map(|pair| (pair[0] - self.predicted(pair[1])).abs().round()).collect();
+        let rests: Vec<f64> = pairs
+            .iter()
+            .map(|pair| (pair[0] - self.predicted(pair[1])).abs().round())
+            .collect();
         let sizes: Vec<f64> = pairs.iter().map(|pair| pair[1].abs()).collect();
         let slope = covariance(&rests, &sizes) / covariance(&sizes, &sizes);
-        let mut growth = if slope.is_finite() && 0.0 < slope { slope.min(0.5) } else { 0.0 };
+        let mut growth = if slope.is_finite() && 0.0 < slope {
+            slope.min(0.5)
+        } else {
+            0.0
+        };
         let mut at_zero = mean(&rests) - growth * mean(&sizes);
         if at_zero < 0.2 * mean(&rests) {
-            (at_zero, growth) = (0.2 * mean(&rests), 0.8 * mean(&rests) / mean(&sizes).max(1.0));
+            (at_zero, growth) = (
+                0.2 * mean(&rests),
+                0.8 * mean(&rests) / mean(&sizes).max(1.0),
+            );
         }
         let of_mean = (std::f64::consts::PI / 2.0).sqrt();
         self.sigma = (at_zero * of_mean).round();
@@ -110,20 +142,36 @@ impl Line {
     }
 
     pub(crate) fn tails(&mut self, pairs: &[[f64; 2]], unit: impl Fn(&Self, f64) -> f64) -> Tails {
-        let deviations =
-            pairs.iter().map(|pair| (pair[0] - self.predicted(pair[1])).abs() / unit(self, pair[1]).max(1.0));
+        let deviations = pairs
+            .iter()
+            .map(|pair| (pair[0] - self.predicted(pair[1])).abs() / unit(self, pair[1]).max(1.0));
         let deviations: Vec<f64> = deviations.collect();
-        let beyond = deviations.iter().filter(|&&deviation| 3.0 <= deviation).count();
+        let beyond = deviations
+            .iter()
+            .filter(|&&deviation| 3.0 <= deviation)
+            .count();
         self.beyond_3 = rounded(beyond as f64 / pairs.len().max(1) as f64, 1e4);
         Tails::new(&deviations)
     }
 
     /// As the search has it.
     pub(crate) fn entries(&self) -> Vec<MpcEntry> {
-        let empties = if self.deep == END { self.empties[0]..=self.empties[1] } else { 0..=0 };
+        let empties = if self.deep == END {
+            self.empties[0]..=self.empties[1]
+        } else {
+            0..=0
+        };
         let entry = |empties: i64| MpcEntry {
-            empties_min: if self.deep == END { empties } else { self.empties[0] } as u8,
-            empties_max: if self.deep == END { empties } else { self.empties[1] } as u8,
+            empties_min: if self.deep == END {
+                empties
+            } else {
+                self.empties[0]
+            } as u8,
+            empties_max: if self.deep == END {
+                empties
+            } else {
+                self.empties[1]
+            } as u8,
             deep: Depth(if self.deep == END { empties } else { self.deep } as u8),
             shallow: Depth(self.shallow as u8),
             slope: self.slope,
@@ -136,7 +184,11 @@ impl Line {
     }
 
     pub(crate) fn check(&self, found: &Value) {
-        let deep = if self.deep == END { Value::Null } else { self.deep.into() };
+        let deep = if self.deep == END {
+            Value::Null
+        } else {
+            self.deep.into()
+        };
         assert_eq!(found["deep"], deep, "{self:?}");
         for (name, expected) in [
             ("empties_min", self.empties[0] as f64),
@@ -151,10 +203,21 @@ impl Line {
             ("beyond_3", self.beyond_3),
             ("samples", self.samples as f64),
         ] {
-            assert!((real(found, name) - expected).abs() < 1e-9, "{name}: {found}\n{self:?}");
+            assert!(
+                (real(found, name) - expected).abs() < 1e-9,
+                "{name}: {found}\n{self:?}"
+            );
         }
-        for (found, expected) in found["quantiles"].as_array().unwrap().iter().zip(self.quantiles) {
-            assert!((found.as_f64().unwrap() - expected).abs() < 1e-9, "{found} {self:?}");
+        for (found, expected) in found["quantiles"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .zip(self.quantiles)
+        {
+            assert!(
+                (found.as_f64().unwrap() - expected).abs() < 1e-9,
+                "{found} {self:?}"
+            );
         }
     }
 }

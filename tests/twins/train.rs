@@ -1,6 +1,8 @@
 //! Training by the delta rule: weights, visits and errors from the rows of the datasets.
 
-use crate::support::plain::{Board, Evaluation, Patterns, PerFeature, Purpose, Stream, per_feature, unit_of, vectors};
+use crate::support::plain::{
+    Board, Evaluation, Patterns, PerFeature, Purpose, Stream, per_feature, unit_of, vectors,
+};
 use crate::support::tables::{Columns, read_json, real, whole};
 use crate::support::workspace::{Workspace, check_same};
 use renma::pipeline::train::task::{Error, RangeError};
@@ -68,7 +70,8 @@ impl Lessons {
             for row in 0..rows.count {
                 let board = board(&rows, row);
                 let empties = board.empties() as i64;
-                if empties < whole(config, "empties_min") || whole(config, "empties_max") < empties {
+                if empties < whole(config, "empties_min") || whole(config, "empties_max") < empties
+                {
                     continue;
                 }
                 let (score, result) = (rows.optional("score", row), rows.optional("result", row));
@@ -76,8 +79,16 @@ impl Lessons {
                     "result" => result.map(|result| 1000 * result as i32),
                     "score" => score.map(|score| score as i32),
                     _ => lambda_return(config, &rows, row)
-                        .map(|value| if rows.optional("exact", row) == Some(1) { value } else { value + tempo(config) })
-                        .map(|value| (value.abs() + 0.5).floor() as i32 * if value < 0.0 { -1 } else { 1 }),
+                        .map(|value| {
+                            if rows.optional("exact", row) == Some(1) {
+                                value
+                            } else {
+                                value + tempo(config)
+                            }
+                        })
+                        .map(|value| {
+                            (value.abs() + 0.5).floor() as i32 * if value < 0.0 { -1 } else { 1 }
+                        }),
                 };
                 let Some(target) = target else {
                     lessons.unlabeled += 1;
@@ -85,7 +96,13 @@ impl Lessons {
                 };
                 let game = game_name(&rows, row);
                 let exact = rows.optional("exact", row) == Some(1);
-                let judged = Judged { board, target, score, result, exact };
+                let judged = Judged {
+                    board,
+                    target,
+                    score,
+                    result,
+                    exact,
+                };
                 if unit_of(seed, Purpose::Validation, &game) < real(config, "validation") {
                     lessons.judged.push(judged);
                 } else {
@@ -95,10 +112,19 @@ impl Lessons {
         }
         lessons.held_out = !lessons.judged.is_empty();
         if !lessons.held_out {
-            let without_labels = |row: &Judged| Judged { score: None, result: None, exact: false, ..*row };
+            let without_labels = |row: &Judged| Judged {
+                score: None,
+                result: None,
+                exact: false,
+                ..*row
+            };
             lessons.judged = training.iter().map(without_labels).collect();
         }
-        let lesson = |&Judged { board, target, .. }: &Judged| Lesson { board, target, weight: weight(config, target) };
+        let lesson = |&Judged { board, target, .. }: &Judged| Lesson {
+            board,
+            target,
+            weight: weight(config, target),
+        };
         lessons.training = training.iter().map(lesson).collect();
         lessons
     }
@@ -109,12 +135,21 @@ fn game_name(rows: &Columns, row: usize) -> Vec<u8> {
     let is_of_game = |other: &usize| rows.bits("game_id", *other) == rows.bits("game_id", row);
     let last = (row..rows.count).take_while(is_of_game).last().unwrap();
     let last = board(rows, last);
-    last.images().map(|image| image.bits()).min().unwrap().map(u64::to_le_bytes).concat()
+    last.images()
+        .map(|image| image.bits())
+        .min()
+        .unwrap()
+        .map(u64::to_le_bytes)
+        .concat()
 }
 
 fn board(rows: &Columns, row: usize) -> Board {
     let [black, white] = ["black", "white"].map(|name| rows.bits(name, row));
-    if rows.number("black_to_move", row) == 1 { Board::new(black, white) } else { Board::new(white, black) }
+    if rows.number("black_to_move", row) == 1 {
+        Board::new(black, white)
+    } else {
+        Board::new(white, black)
+    }
 }
 
 /// The λ-return of a row, by its definition: recursive, without rounding.
@@ -126,28 +161,48 @@ fn lambda_return(config: &Value, rows: &Columns, row: usize) -> Option<f64> {
     }
     let steps = config["lambda"].as_array().unwrap();
     let empties = rows.number("empties", row);
-    let step = steps.iter().rev().find(|step| empties <= step[0].as_i64().unwrap()).unwrap().as_array().unwrap();
+    let step = steps
+        .iter()
+        .rev()
+        .find(|step| empties <= step[0].as_i64().unwrap())
+        .unwrap()
+        .as_array()
+        .unwrap();
     let parity = empties as usize % 2;
-    let lambda = step[if step.len() == 3 { 1 + parity } else { 1 }].as_f64().unwrap();
-    let is_last = row + 1 == rows.count || rows.bits("game_id", row + 1) != rows.bits("game_id", row);
+    let lambda = step[if step.len() == 3 { 1 + parity } else { 1 }]
+        .as_f64()
+        .unwrap();
+    let is_last =
+        row + 1 == rows.count || rows.bits("game_id", row + 1) != rows.bits("game_id", row);
     if is_last {
-        return Some(
-            rows.optional("result", row)
-                .map_or(score, |result| (1.0 - lambda) * score + lambda * 1000.0 * result as f64),
-        );
+        return Some(rows.optional("result", row).map_or(score, |result| {
+            (1.0 - lambda) * score + lambda * 1000.0 * result as f64
+        }));
     }
     let after = board(rows, row).play(rows.optional("played_move", row)? as usize);
     let next = board(rows, row + 1);
     let same_side = rows.number("black_to_move", row) == rows.number("black_to_move", row + 1);
-    let follows = if same_side { after.moves().is_empty() && after.pass() == next } else { after == next };
-    let future = if follows { lambda_return(config, rows, row + 1) } else { None };
+    let follows = if same_side {
+        after.moves().is_empty() && after.pass() == next
+    } else {
+        after == next
+    };
+    let future = if follows {
+        lambda_return(config, rows, row + 1)
+    } else {
+        None
+    };
     let sign = if same_side { 1.0 } else { -1.0 };
-    Some(future.map_or(score, |future| (1.0 - lambda) * score + lambda * (sign * future)))
+    Some(future.map_or(score, |future| {
+        (1.0 - lambda) * score + lambda * (sign * future)
+    }))
 }
 
 /// What is added to a return that is not exact.
 fn tempo(config: &Value) -> f64 {
-    config.get("tempo").map_or(0.0, |tempo| 1000.0 * tempo.as_f64().unwrap())
+    config
+        .get("tempo")
+        .map_or(0.0, |tempo| 1000.0 * tempo.as_f64().unwrap())
 }
 
 /// How much a row counts, in 256ths.
@@ -180,11 +235,20 @@ impl Learner {
 
     fn of_version(version: &Path) -> Self {
         let evaluation = Evaluation::read(version);
-        Self::new(per_feature(&evaluation.patterns, version, "visits"), evaluation)
+        Self::new(
+            per_feature(&evaluation.patterns, version, "visits"),
+            evaluation,
+        )
     }
 
     const fn new(visits: PerFeature<i32>, evaluation: Evaluation) -> Self {
-        Self { evaluation, visits, clipped: 0, updates: 0, losses: Vec::new() }
+        Self {
+            evaluation,
+            visits,
+            clipped: 0,
+            updates: 0,
+            losses: Vec::new(),
+        }
     }
 
     /// The phases that a feature file asks for, each with the weights of this model at the middle of its range.
@@ -195,16 +259,27 @@ impl Learner {
             self.evaluation.patterns.phase_of((fewest + most) / 2)
         };
         let phases: Vec<usize> = (0..patterns.phase_count()).map(theirs).collect();
-        let pick = |values: &PerFeature<i32>| phases.iter().map(|&phase| values[phase].clone()).collect();
+        let pick =
+            |values: &PerFeature<i32>| phases.iter().map(|&phase| values[phase].clone()).collect();
         let (weights, visits) = (pick(&self.evaluation.weights), pick(&self.visits));
-        Self { evaluation: Evaluation { patterns, weights }, visits, ..self }
+        Self {
+            evaluation: Evaluation { patterns, weights },
+            visits,
+            ..self
+        }
     }
 
     pub(crate) fn run(&mut self, lessons: &[Lesson], seed: u64, config: &Value) {
         let phase_count = self.evaluation.patterns.phase_count();
-        let [overlap, wide_overlap] = ["overlap", "wide_overlap"].map(|name| whole(config, name) as usize);
+        let [overlap, wide_overlap] =
+            ["overlap", "wide_overlap"].map(|name| whole(config, name) as usize);
         let unit = 1 << whole(config, "fraction_bits");
-        self.evaluation.weights.iter_mut().flatten().flatten().for_each(|weight| *weight *= unit);
+        self.evaluation
+            .weights
+            .iter_mut()
+            .flatten()
+            .flatten()
+            .for_each(|weight| *weight *= unit);
         let mut part = 0;
         if 1 < phase_count && 0 < wide_overlap {
             for begin in (0..phase_count).step_by(5) {
@@ -223,11 +298,18 @@ impl Learner {
             self.learn_part(lessons, (seed, part), phase, overlap, config);
             part += 1;
         }
-        let quantum = config.get("quantum").map_or(1, |_| whole(config, "quantum") as i32);
+        let quantum = config
+            .get("quantum")
+            .map_or(1, |_| whole(config, "quantum") as i32);
         let round = |weight: &mut i32| {
             *weight = (f64::from(*weight) / f64::from(unit * quantum)).round() as i32 * quantum;
         };
-        self.evaluation.weights.iter_mut().flatten().flatten().for_each(round);
+        self.evaluation
+            .weights
+            .iter_mut()
+            .flatten()
+            .flatten()
+            .for_each(round);
     }
 
     fn learn_part(
@@ -240,7 +322,8 @@ impl Learner {
     ) {
         let [fewest, most] = self.evaluation.patterns.range(phase);
         let within = |lesson: &&Lesson| {
-            (fewest.saturating_sub(widened)..=most + widened).contains(&lesson.board.empties().min(60))
+            (fewest.saturating_sub(widened)..=most + widened)
+                .contains(&lesson.board.empties().min(60))
         };
         let rows: Vec<Lesson> = lessons.iter().filter(within).copied().collect();
         assert!(lessons.len() < 1 << 16, "this twin knows one block");
@@ -251,9 +334,13 @@ impl Learner {
                 order.sort_by_key(|lesson| lesson.board.empties().min(60));
                 Stream::new(seed, Purpose::Shuffle, [part << 32 | epoch, 1]).shuffle(&mut order);
             }
-            let error: i64 = order.iter().map(|lesson| self.learn(lesson, phase, ratio, config)).sum();
+            let error: i64 = order
+                .iter()
+                .map(|lesson| self.learn(lesson, phase, ratio, config))
+                .sum();
             self.updates += order.len();
-            self.losses.resize(self.losses.len().max(epoch as usize + 1), (0, 0));
+            self.losses
+                .resize(self.losses.len().max(epoch as usize + 1), (0, 0));
             let (errors, count) = &mut self.losses[epoch as usize];
             (*errors, *count) = (*errors + error, *count + order.len());
             ratio *= real(config, "ratio_decay");
@@ -266,7 +353,10 @@ impl Learner {
         let clip = whole(config, "clip") * unit;
         let features = self.evaluation.patterns.features(&lesson.board);
         let weights = &mut self.evaluation.weights[phase];
-        let value: i64 = features.iter().map(|&(pattern, index)| i64::from(weights[pattern][index])).sum();
+        let value: i64 = features
+            .iter()
+            .map(|&(pattern, index)| i64::from(weights[pattern][index]))
+            .sum();
         let error = i64::from(lesson.target) * unit - value;
         let ratio = ratio * f64::from(lesson.weight) / 256.0;
         let update = (error as f64 * ratio).trunc() as i64;
@@ -289,11 +379,20 @@ fn rounded(vector: Vector) -> Vector {
 
 /// The sum of the vectors of a position, and the products of their pairs in millidiscs.
 fn pairs(vectors: &[Vector]) -> (Vector, i64) {
-    let product = |left: &Vector, right: &Vector| left.iter().zip(right).map(|(left, right)| left * right).sum::<i64>();
+    let product = |left: &Vector, right: &Vector| {
+        left.iter()
+            .zip(right)
+            .map(|(left, right)| left * right)
+            .sum::<i64>()
+    };
     let sums = std::array::from_fn(|place| vectors.iter().map(|vector| vector[place]).sum());
     let (mut square, mut quarters) = (0, 0);
     for (number, left) in vectors.iter().enumerate() {
-        square += product(left, left) + 2 * vectors[..number].iter().map(|right| product(left, right)).sum::<i64>();
+        square += product(left, left)
+            + 2 * vectors[..number]
+                .iter()
+                .map(|right| product(left, right))
+                .sum::<i64>();
         quarters += product(left, left).div_euclid(4);
     }
     (sums, square.div_euclid(4) - quarters)
@@ -327,20 +426,24 @@ fn learned_vectors(
         for lesson in lessons {
             let features = evaluation.patterns.features(&lesson.board);
             let now = |&(pattern, index): &(usize, usize)| {
-                let (vector, _) =
-                    learned.entry((pattern, index)).or_insert_with(|| (first_vector(seed, pattern, index), 0));
+                let (vector, _) = learned
+                    .entry((pattern, index))
+                    .or_insert_with(|| (first_vector(seed, pattern, index), 0));
                 rounded(*vector)
             };
             let (sums, products) = pairs(&features.iter().map(now).collect::<Vec<Vector>>());
             let value = i64::from(evaluation.static_value(&lesson.board)) + products;
             let error = (i64::from(lesson.target) - value) as f64;
             // A component is in 65,536ths and an error in thousandths; six more binary digits are cut off at the end.
-            let step = error * (ratio * f64::from(lesson.weight) / 256.0 * (65_536.0 * 64.0 / 1000.0));
+            let step =
+                error * (ratio * f64::from(lesson.weight) / 256.0 * (65_536.0 * 64.0 / 1000.0));
             // A feature that comes twice moves twice.
             for feature in features {
                 let (vector, visits) = learned.get_mut(&feature).unwrap();
                 *visits += 1;
-                let step = (step * inverse_root(*visits)).clamp(-131_072.0, 131_072.0).trunc() as i64;
+                let step = (step * inverse_root(*visits))
+                    .clamp(-131_072.0, 131_072.0)
+                    .trunc() as i64;
                 let now = rounded(*vector);
                 *vector = std::array::from_fn(|place| {
                     let moved = vector[place] + (sums[place] - now[place]) * step / 64;
@@ -350,14 +453,21 @@ fn learned_vectors(
         }
         ratio *= 0.5;
     }
-    learned.into_iter().map(|(feature, (vector, _))| (feature, rounded(vector))).collect()
+    learned
+        .into_iter()
+        .map(|(feature, (vector, _))| (feature, rounded(vector)))
+        .collect()
 }
 
 /// Compares a reported error, in discs, with that of pairs of value and label, each with its number of empty squares.
 pub(crate) fn check_error(found: &Value, rows: &[(usize, f64, f64)]) {
     let count = rows.len() as f64;
-    let mean =
-        |of: &dyn Fn(f64, f64) -> f64| rows.iter().map(|&(_, value, label)| of(value, label)).sum::<f64>() / count;
+    let mean = |of: &dyn Fn(f64, f64) -> f64| {
+        rows.iter()
+            .map(|&(_, value, label)| of(value, label))
+            .sum::<f64>()
+            / count
+    };
     assert_eq!(whole(found, "rows"), rows.len() as i64, "{found}");
     if rows.is_empty() {
         return;
@@ -374,7 +484,10 @@ pub(crate) fn check_error(found: &Value, rows: &[(usize, f64, f64)]) {
         if name == "slope" && variance < 1e-9 {
             continue;
         }
-        assert!((real(found, name) - expected).abs() < 1e-7 * (1.0 + expected.abs()), "{name} {expected}: {found}");
+        assert!(
+            (real(found, name) - expected).abs() < 1e-7 * (1.0 + expected.abs()),
+            "{name} {expected}: {found}"
+        );
     }
 }
 
@@ -383,17 +496,29 @@ fn check_errors(found: &Value, rows: &[(usize, f64, f64)]) {
     check_error(found, rows);
     let slope = found.get("slope").and_then(Value::as_f64);
     for (name, class_of) in [
-        ("by_empties", &(|row: &(usize, f64, f64)| row.0 as i64) as &dyn Fn(&(usize, f64, f64)) -> i64),
-        ("by_score", &|row| [8.0, 20.0, 40.0, 64.0].iter().position(|&most| row.2.abs() <= most).unwrap() as i64),
+        (
+            "by_empties",
+            &(|row: &(usize, f64, f64)| row.0 as i64) as &dyn Fn(&(usize, f64, f64)) -> i64,
+        ),
+        ("by_score", &|row| {
+            [8.0, 20.0, 40.0, 64.0]
+                .iter()
+                .position(|&most| row.2.abs() <= most)
+                .unwrap() as i64
+        }),
     ] {
         let mut classes: BTreeMap<i64, Vec<(usize, f64, f64)>> = BTreeMap::new();
-        rows.iter().for_each(|row| classes.entry(class_of(row)).or_default().push(*row));
+        rows.iter()
+            .for_each(|row| classes.entry(class_of(row)).or_default().push(*row));
         let found = found[name].as_array().unwrap();
         assert_eq!(found.len(), classes.len(), "{name}");
         for (found, (class, rows)) in found.iter().zip(&classes) {
             let range = ["min", "max"].map(|name| whole(found, name));
-            let expected =
-                if name == "by_empties" { [*class; 2] } else { [[0, 8], [8, 20], [20, 40], [40, 64]][*class as usize] };
+            let expected = if name == "by_empties" {
+                [*class; 2]
+            } else {
+                [[0, 8], [8, 20], [20, 40], [40, 64]][*class as usize]
+            };
             assert_eq!(range, expected, "{found}");
             check_error(found, rows);
         }
@@ -402,15 +527,24 @@ fn check_errors(found: &Value, rows: &[(usize, f64, f64)]) {
         assert_eq!(joined.is_none(), rows.is_empty(), "{name}");
         if let Some(joined) = joined {
             // Slopes cannot be joined.
-            check_error(&serde_json::to_value(Error { slope, ..joined }).unwrap(), rows);
+            check_error(
+                &serde_json::to_value(Error { slope, ..joined }).unwrap(),
+                rows,
+            );
         }
     }
 }
 
 /// The value of each judged row beside one of its labels, in discs, where it has that label.
-pub(crate) fn values(rows: &[Judged], evaluation: &Evaluation, label: &str) -> Vec<(usize, f64, f64)> {
+pub(crate) fn values(
+    rows: &[Judged],
+    evaluation: &Evaluation,
+    label: &str,
+) -> Vec<(usize, f64, f64)> {
     let value = |row: &Judged| f64::from(evaluation.static_value(&row.board)) / 1000.0;
-    rows.iter().filter_map(|row| Some((row.board.empties(), value(row), row.label(label)?))).collect()
+    rows.iter()
+        .filter_map(|row| Some((row.board.empties(), value(row), row.label(label)?)))
+        .collect()
 }
 
 /// Where a training is to begin.
@@ -423,7 +557,9 @@ impl Begin<'_> {
     /// The weights and visits with which a config's training begins.
     pub(crate) fn learner(&self, config: &Value) -> Learner {
         let inherited = self.parent.filter(|parent| {
-            let text = |path: &Path| toml::from_str::<toml::Value>(&std::fs::read_to_string(path).unwrap()).unwrap();
+            let text = |path: &Path| {
+                toml::from_str::<toml::Value>(&std::fs::read_to_string(path).unwrap()).unwrap()
+            };
             let [theirs, ours] = [&parent.join("features.toml"), self.features].map(text);
             config["start"] == "parent" && theirs["pattern"] == ours["pattern"]
         });
@@ -435,18 +571,33 @@ impl Begin<'_> {
 }
 
 /// Trains again what a version was trained on, and compares all that it says; gives what it saw.
-pub(crate) fn check(version: &Path, folders: &[&Path], seed: u64, begin: &Begin<'_>) -> (Lessons, Learner) {
+pub(crate) fn check(
+    version: &Path,
+    folders: &[&Path],
+    seed: u64,
+    begin: &Begin<'_>,
+) -> (Lessons, Learner) {
     let document = read_json(&version.join("model.json"));
     let (config, metrics) = (&document["config"], &document["metrics"]);
     let lessons = Lessons::read(folders, seed, config);
     let mut learner = begin.learner(config);
     let before = begin.parent.map(Evaluation::read);
-    let before = values(&lessons.judged, before.as_ref().unwrap_or(&learner.evaluation), "target");
+    let before = values(
+        &lessons.judged,
+        before.as_ref().unwrap_or(&learner.evaluation),
+        "target",
+    );
     check_errors(&metrics["before"], &before);
     learner.run(&lessons.training, seed, config);
-    check_errors(&metrics["after"], &values(&lessons.judged, &learner.evaluation, "target"));
+    check_errors(
+        &metrics["after"],
+        &values(&lessons.judged, &learner.evaluation, "target"),
+    );
     for name in ["score", "result", "exact"] {
-        check_errors(&metrics["labels"][name], &values(&lessons.judged, &learner.evaluation, name));
+        check_errors(
+            &metrics["labels"][name],
+            &values(&lessons.judged, &learner.evaluation, name),
+        );
     }
     check_coverage(&metrics["coverage"], &lessons.judged, &learner);
     assert_eq!(metrics["held_out"], lessons.held_out);
@@ -454,20 +605,42 @@ pub(crate) fn check(version: &Path, folders: &[&Path], seed: u64, begin: &Begin<
     for (name, expected) in [
         ("rows", rows),
         ("updates", learner.updates),
-        ("validation_rows", if lessons.held_out { lessons.judged.len() } else { 0 }),
+        (
+            "validation_rows",
+            if lessons.held_out {
+                lessons.judged.len()
+            } else {
+                0
+            },
+        ),
         ("unlabeled", lessons.unlabeled),
     ] {
-        assert_eq!(metrics[name].as_u64().unwrap_or(0), expected as u64, "{name}: {metrics}");
+        assert_eq!(
+            metrics[name].as_u64().unwrap_or(0),
+            expected as u64,
+            "{name}: {metrics}"
+        );
     }
     let epochs = metrics["epochs"].as_array().unwrap();
     assert_eq!(epochs.len(), learner.losses.len());
     for (epoch, &(errors, count)) in epochs.iter().zip(&learner.losses) {
         let unit = f64::from(1000 << whole(config, "fraction_bits"));
-        assert!((real(epoch, "mae") - errors as f64 / unit / count as f64).abs() < 1e-9, "{epoch}: {errors} {count}");
+        assert!(
+            (real(epoch, "mae") - errors as f64 / unit / count as f64).abs() < 1e-9,
+            "{epoch}: {errors} {count}"
+        );
     }
     let found = Learner::of_version(version);
-    assert!(found.evaluation.weights == learner.evaluation.weights, "the weights of {}", version.display());
-    assert!(found.visits == learner.visits, "the visits of {}", version.display());
+    assert!(
+        found.evaluation.weights == learner.evaluation.weights,
+        "the weights of {}",
+        version.display()
+    );
+    assert!(
+        found.visits == learner.visits,
+        "the visits of {}",
+        version.display()
+    );
     (lessons, learner)
 }
 
@@ -480,9 +653,22 @@ fn check_coverage(found: &Value, judged: &[Judged], learner: &Learner) {
             all += 1;
         }
     }
-    assert!((real(found, "seen") - seen as f64 / all as f64).abs() < 1e-12, "{found} {seen} {all}");
-    let visited = learner.visits.iter().flatten().flatten().filter(|&&visits| 0 < visits).count() as i64;
-    assert_eq!(whole(found, "weights") - whole(found, "unvisited"), visited, "{found}");
+    assert!(
+        (real(found, "seen") - seen as f64 / all as f64).abs() < 1e-12,
+        "{found} {seen} {all}"
+    );
+    let visited = learner
+        .visits
+        .iter()
+        .flatten()
+        .flatten()
+        .filter(|&&visits| 0 < visits)
+        .count() as i64;
+    assert_eq!(
+        whole(found, "weights") - whole(found, "unvisited"),
+        visited,
+        "{found}"
+    );
 }
 
 /// The keys of every training here: few rows, so that steps are large.
@@ -498,7 +684,11 @@ const KEYS: [(&str, &str); 5] = [
 pub(crate) fn datasets() -> Workspace {
     let workspace = Workspace::new();
     workspace.write("configs/features/small.toml", FEATURES);
-    let changes = [("generate.play_depth", "1"), ("generate.label_depth", "1"), ("generate.exact_empties", "4")];
+    let changes = [
+        ("generate.play_depth", "1"),
+        ("generate.label_depth", "1"),
+        ("generate.exact_empties", "4"),
+    ];
     let config = workspace.config("selfplay", "smoke", &changes);
     for generation in [1, 2] {
         workspace.done(&format!(
@@ -508,9 +698,16 @@ pub(crate) fn datasets() -> Workspace {
     workspace
 }
 
-pub(crate) fn trained(workspace: &Workspace, base: &str, changes: &[(&str, &str)], options: &str) -> String {
+pub(crate) fn trained(
+    workspace: &Workspace,
+    base: &str,
+    changes: &[(&str, &str)],
+    options: &str,
+) -> String {
     let config = workspace.config("train", base, &[&KEYS, changes].concat());
-    let id = workspace.done(&format!("train --config {config} --models registry {options}"));
+    let id = workspace.done(&format!(
+        "train --config {config} --models registry {options}"
+    ));
     format!("registry/{id}")
 }
 
@@ -519,7 +716,10 @@ fn weights_visits_and_errors_are_those_of_the_rule() {
     let workspace = datasets();
     let [first, second] = ["g1", "g2"].map(|name| workspace.path(name));
     let small = workspace.path("configs/features/small.toml");
-    let from_zero = Begin { features: &small, parent: None };
+    let from_zero = Begin {
+        features: &small,
+        parent: None,
+    };
     let changes = [
         ("train.target", "\"td\""),
         ("train.lambda", "[[60, 0.3], [30, 0.8, 0.4]]"),
@@ -531,7 +731,11 @@ fn weights_visits_and_errors_are_those_of_the_rule() {
     let parent = trained(&workspace, "smoke", &changes, "--dataset g1 --dataset g2");
     let parent = workspace.path(&parent);
     let (lessons, learner) = check(&parent, &[&first, &second], 5, &from_zero);
-    assert!(1000 < learner.clipped && 1000 < lessons.judged.len(), "{}", learner.clipped);
+    assert!(
+        1000 < learner.clipped && 1000 < lessons.judged.len(),
+        "{}",
+        learner.clipped
+    );
     let parent_option = "--parent registry/v0001";
 
     let changes = [
@@ -545,8 +749,16 @@ fn weights_visits_and_errors_are_those_of_the_rule() {
         ("train.quantum", "20"),
         ("train.weight_scale", "11.0"),
     ];
-    let begin = Begin { features: &small, parent: Some(&parent) };
-    let child = trained(&workspace, "seed", &changes, &format!("--dataset g2 {parent_option}"));
+    let begin = Begin {
+        features: &small,
+        parent: Some(&parent),
+    };
+    let child = trained(
+        &workspace,
+        "seed",
+        &changes,
+        &format!("--dataset g2 {parent_option}"),
+    );
     check(&workspace.path(&child), &[&second], 5, &begin);
 
     // To the largest weights that there are.
@@ -557,16 +769,41 @@ fn weights_visits_and_errors_are_those_of_the_rule() {
         ("train.ratio", "1.0"),
         ("train.clip", "32767"),
     ];
-    let stranger = trained(&workspace, "seed", &changes, &format!("--dataset g2 {parent_option}"));
+    let stranger = trained(
+        &workspace,
+        "seed",
+        &changes,
+        &format!("--dataset g2 {parent_option}"),
+    );
     let (_, learner) = check(&workspace.path(&stranger), &[&second], 5, &begin);
     let weights = || learner.evaluation.weights.iter().flatten().flatten();
-    assert!(100 < learner.clipped && weights().any(|&weight| weight == 32_767), "{}", learner.clipped);
+    assert!(
+        100 < learner.clipped && weights().any(|&weight| weight == 32_767),
+        "{}",
+        learner.clipped
+    );
     assert!(weights().any(|&weight| weight == -32_767));
 
     let es_cube = workspace.path("configs/features/es-cube.toml");
-    let changes = [("run.features", "\"features/es-cube.toml\""), ("train.start", "\"parent\"")];
-    let wider = trained(&workspace, "smoke", &changes, &format!("--dataset g1 {parent_option}"));
-    check(&workspace.path(&wider), &[&first], 5, &Begin { features: &es_cube, parent: Some(&parent) });
+    let changes = [
+        ("run.features", "\"features/es-cube.toml\""),
+        ("train.start", "\"parent\""),
+    ];
+    let wider = trained(
+        &workspace,
+        "smoke",
+        &changes,
+        &format!("--dataset g1 {parent_option}"),
+    );
+    check(
+        &workspace.path(&wider),
+        &[&first],
+        5,
+        &Begin {
+            features: &es_cube,
+            parent: Some(&parent),
+        },
+    );
 }
 
 /// `configs/seed.toml`: each row once and in order, on the patterns of the source.
@@ -577,21 +814,44 @@ fn the_rule_of_the_source_gives_the_weights_of_the_seed_config() {
     let train = format!("--config {config} --dataset g1");
     let id = workspace.done(&format!("train {train} --models registry"));
     let es_cube = workspace.path("configs/features/es-cube.toml");
-    let begin = Begin { features: &es_cube, parent: None };
+    let begin = Begin {
+        features: &es_cube,
+        parent: None,
+    };
     let version = workspace.path(&format!("registry/{id}"));
     let (lessons, learner) = check(&version, &[&workspace.path("g1")], 1, &begin);
-    assert!(3_000 <= lessons.training.len(), "{} positions", lessons.training.len());
-    let moved = learner.evaluation.weights.iter().flatten().flatten().filter(|&&weight| weight != 0).count();
+    assert!(
+        3_000 <= lessons.training.len(),
+        "{} positions",
+        lessons.training.len()
+    );
+    let moved = learner
+        .evaluation
+        .weights
+        .iter()
+        .flatten()
+        .flatten()
+        .filter(|&&weight| weight != 0)
+        .count();
     assert!(2_000 < moved, "only {moved} weights moved");
-    let bench: Value = serde_json::from_str(&workspace.done(&format!("bench train {train} --json"))).unwrap();
-    assert_eq!([&bench["updates"], &bench["stage_rows"]], [lessons.training.len(); 2], "{bench}");
+    let bench: Value =
+        serde_json::from_str(&workspace.done(&format!("bench train {train} --json"))).unwrap();
+    assert_eq!(
+        [&bench["updates"], &bench["stage_rows"]],
+        [lessons.training.len(); 2],
+        "{bench}"
+    );
 }
 
 /// The source computes in integers.
 #[test]
 fn the_product_of_the_rule_is_cut_toward_zero_as_integers_would() {
     for error in -200_000..=200_000 {
-        assert_eq!((f64::from(error) * 0.003).trunc() as i32, error * 3 / 1000, "{error}");
+        assert_eq!(
+            (f64::from(error) * 0.003).trunc() as i32,
+            error * 3 / 1000,
+            "{error}"
+        );
     }
 }
 
@@ -600,36 +860,77 @@ fn vectors_are_learned_beside_weights_and_weights_once_more_beside_vectors() {
     let workspace = datasets();
     let features = FEATURES.replace("[60, 44, 19]", "[60]\nvectors = 3");
     workspace.write("configs/features/small.toml", &features);
-    let changes = [("train.weight_scale", "20.0"), ("train.vector_ratio", "0.02"), ("train.vector_epochs", "2")];
+    let changes = [
+        ("train.weight_scale", "20.0"),
+        ("train.vector_ratio", "0.02"),
+        ("train.vector_epochs", "2"),
+    ];
     let version = workspace.path(&trained(&workspace, "seed", &changes, "--dataset g1"));
     let config = &read_json(&version.join("model.json"))["config"];
     let lessons = Lessons::read(&[&workspace.path("g1")], 5, config).training;
     let mut learner = Learner::zero(Patterns::read(&version.join("features.toml")));
     learner.run(&lessons, 5, config);
     let expected = learned_vectors(&lessons, &learner.evaluation, 5, config);
-    let moved = expected.values().flatten().filter(|component| 3 < component.abs()).count();
+    let moved = expected
+        .values()
+        .flatten()
+        .filter(|component| 3 < component.abs())
+        .count();
     assert!(300 < moved, "only {moved} components moved");
     let products = |lesson: &Lesson| {
         let features = learner.evaluation.patterns.features(&lesson.board);
-        pairs(&features.iter().map(|feature| expected[feature]).collect::<Vec<Vector>>()).1 as i32
+        pairs(
+            &features
+                .iter()
+                .map(|feature| expected[feature])
+                .collect::<Vec<Vector>>(),
+        )
+        .1 as i32
     };
-    let rest: Vec<Lesson> =
-        lessons.iter().map(|lesson| Lesson { target: lesson.target - products(lesson), ..*lesson }).collect();
+    let rest: Vec<Lesson> = lessons
+        .iter()
+        .map(|lesson| Lesson {
+            target: lesson.target - products(lesson),
+            ..*lesson
+        })
+        .collect();
     learner.run(&rest, 5, config);
     let found = Learner::of_version(&version);
-    assert!(found.evaluation.weights == learner.evaluation.weights, "the weights");
+    assert!(
+        found.evaluation.weights == learner.evaluation.weights,
+        "the weights"
+    );
     assert!(found.visits == learner.visits, "the visits");
     let is_zero = |vector: &Vector| vector.iter().all(|&component| component == 0);
-    let shown = expected.into_iter().filter(|(_, vector)| !is_zero(vector)).collect();
-    assert!(vectors(&learner.evaluation.patterns, &version) == shown, "the vectors");
+    let shown = expected
+        .into_iter()
+        .filter(|(_, vector)| !is_zero(vector))
+        .collect();
+    assert!(
+        vectors(&learner.evaluation.patterns, &version) == shown,
+        "the vectors"
+    );
 }
 
 #[test]
 fn overlapping_phases_begin_from_wide_parts_and_from_a_parent_with_other_phases() {
     let workspace = datasets();
     let small = workspace.path("configs/features/small.toml");
-    let parent = workspace.path(&trained(&workspace, "smoke", &[("train.overlap", "3")], "--dataset g1"));
-    check(&parent, &[&workspace.path("g1")], 5, &Begin { features: &small, parent: None });
+    let parent = workspace.path(&trained(
+        &workspace,
+        "smoke",
+        &[("train.overlap", "3")],
+        "--dataset g1",
+    ));
+    check(
+        &parent,
+        &[&workspace.path("g1")],
+        5,
+        &Begin {
+            features: &small,
+            parent: None,
+        },
+    );
     let many = FEATURES.replace("[60, 44, 19]", "[60, 52, 44, 36, 30, 24, 12]");
     workspace.write("configs/features/many.toml", &many);
     let features = workspace.path("configs/features/many.toml");
@@ -640,8 +941,21 @@ fn overlapping_phases_begin_from_wide_parts_and_from_a_parent_with_other_phases(
         ("train.wide_overlap", "5"),
         ("train.fraction_bits", "8"),
     ];
-    let child = trained(&workspace, "smoke", &changes, "--dataset g2 --parent registry/v0001");
-    check(&workspace.path(&child), &[&workspace.path("g2")], 5, &Begin { features: &features, parent: Some(&parent) });
+    let child = trained(
+        &workspace,
+        "smoke",
+        &changes,
+        "--dataset g2 --parent registry/v0001",
+    );
+    check(
+        &workspace.path(&child),
+        &[&workspace.path("g2")],
+        5,
+        &Begin {
+            features: &features,
+            parent: Some(&parent),
+        },
+    );
 }
 
 #[test]
@@ -651,8 +965,16 @@ fn rows_without_the_label_are_left_out() {
     workspace.done("dataset import book.txt --format transcripts --output imported");
     let (imported, first) = (workspace.path("imported"), workspace.path("g1"));
     let small = workspace.path("configs/features/small.toml");
-    let version = trained(&workspace, "smoke", &[("train.target", "\"td\"")], "--dataset imported --dataset g1");
-    let begin = Begin { features: &small, parent: None };
+    let version = trained(
+        &workspace,
+        "smoke",
+        &[("train.target", "\"td\"")],
+        "--dataset imported --dataset g1",
+    );
+    let begin = Begin {
+        features: &small,
+        parent: None,
+    };
     let (lessons, _) = check(&workspace.path(&version), &[&imported, &first], 5, &begin);
     assert!(0 < lessons.unlabeled, "{}", lessons.unlabeled);
 }
@@ -662,12 +984,20 @@ fn memory_and_threads_do_not_affect_a_model() {
     let workspace = datasets();
     let many = FEATURES.replace("[60, 44, 19]", "[60, 52, 44, 36, 30, 24, 12]");
     workspace.write("configs/features/small.toml", many);
-    let changes = [("train.overlap", "2"), ("train.wide_overlap", "5"), ("train.fraction_bits", "8")];
+    let changes = [
+        ("train.overlap", "2"),
+        ("train.wide_overlap", "5"),
+        ("train.fraction_bits", "8"),
+    ];
     let config = workspace.config("train", "smoke", &[&KEYS, changes.as_slice()].concat());
-    for (name, options) in
-        [("one", "--threads 1 --memory 1B"), ("four", "--threads 4"), ("two", "--threads 2 --memory 100KiB")]
-    {
-        workspace.done(&format!("train --config {config} --models {name} --dataset g1 --dataset g2 {options}"));
+    for (name, options) in [
+        ("one", "--threads 1 --memory 1B"),
+        ("four", "--threads 4"),
+        ("two", "--threads 2 --memory 100KiB"),
+    ] {
+        workspace.done(&format!(
+            "train --config {config} --models {name} --dataset g1 --dataset g2 {options}"
+        ));
         check_same(&workspace.path("one"), &workspace.path(name), options);
     }
 }

@@ -53,7 +53,10 @@ pub fn part_path(folder: &Path, table: &Table, index: usize) -> PathBuf {
 ///
 /// A system error; a folder that is not there has none.
 pub fn part_indices(folder: &Path, table: &Table) -> Result<Vec<usize>, ArtifactError> {
-    Ok(entries_in(&folder.join(table.name))?.iter().filter_map(|entry| part_index(&entry.name)).collect())
+    Ok(entries_in(&folder.join(table.name))?
+        .iter()
+        .filter_map(|entry| part_index(&entry.name))
+        .collect())
 }
 
 /// Removes what dead processes left in a dataset's folder, in those of its tables and beside it; what living ones write
@@ -61,7 +64,9 @@ pub fn part_indices(folder: &Path, table: &Table) -> Result<Vec<usize>, Artifact
 pub fn sweep_dataset(folder: &Path, tables: &[&Table]) -> Result<(), ArtifactError> {
     sweep_own(parent(folder))?;
     sweep_own(folder)?;
-    tables.iter().try_for_each(|table| sweep(&folder.join(table.name)))
+    tables
+        .iter()
+        .try_for_each(|table| sweep(&folder.join(table.name)))
 }
 
 impl Dataset {
@@ -72,9 +77,14 @@ impl Dataset {
     /// A missing, unfinished or damaged one, or one of another kind.
     pub fn open(folder: &Path) -> Result<Self, ArtifactError> {
         let dataset = Self::open_any(folder)?;
-        if !matches!(dataset.manifest.kind, DatasetKind::Selfplay | DatasetKind::Imported) {
-            let reason =
-                format!("it holds {}, and a dataset of positions is expected", dataset.manifest.kind.content_words());
+        if !matches!(
+            dataset.manifest.kind,
+            DatasetKind::Selfplay | DatasetKind::Imported
+        ) {
+            let reason = format!(
+                "it holds {}, and a dataset of positions is expected",
+                dataset.manifest.kind.content_words()
+            );
             return Err(ArtifactError::unfit(&folder.join("manifest.json"), reason));
         }
         Ok(dataset)
@@ -86,7 +96,10 @@ impl Dataset {
     ///
     /// A missing, unfinished or damaged one.
     pub fn open_any(folder: &Path) -> Result<Self, ArtifactError> {
-        Ok(Self { folder: folder.to_owned(), manifest: Manifest::read_any(folder)? })
+        Ok(Self {
+            folder: folder.to_owned(),
+            manifest: Manifest::read_any(folder)?,
+        })
     }
 
     /// A dataset whose manifest is not written yet: what is in the folder can be checked as if it were.
@@ -96,7 +109,10 @@ impl Dataset {
     /// A manifest that no dataset can have.
     pub fn unpublished(folder: &Path, manifest: Manifest) -> Result<Self, ArtifactError> {
         check_manifest(&folder.join("manifest.json"), &manifest)?;
-        Ok(Self { folder: folder.to_owned(), manifest })
+        Ok(Self {
+            folder: folder.to_owned(),
+            manifest,
+        })
     }
 
     /// The folder of the dataset.
@@ -124,13 +140,23 @@ impl Dataset {
     }
 
     /// [`Dataset::rows`], each row with its position, which is valid.
-    pub fn positions(&self, index: usize, stop: &AtomicBool) -> Result<Vec<(Position, PositionRow)>, ArtifactError> {
+    pub fn positions(
+        &self,
+        index: usize,
+        stop: &AtomicBool,
+    ) -> Result<Vec<(Position, PositionRow)>, ArtifactError> {
         let path = part_path(&self.folder, &POSITIONS, index);
         let with_position = |(number, row): (usize, PositionRow)| {
             let damaged = |reason| ArtifactError::damaged(&path, format!("row {number}: {reason}"));
-            row.position().map_err(damaged).map(|position| (position, row))
+            row.position()
+                .map_err(damaged)
+                .map(|position| (position, row))
         };
-        self.rows(index, stop)?.into_iter().enumerate().map(with_position).collect()
+        self.rows(index, stop)?
+            .into_iter()
+            .enumerate()
+            .map(with_position)
+            .collect()
     }
 
     /// The games of a part, checked against the manifest; `None` if the source had positions only.
@@ -140,7 +166,9 @@ impl Dataset {
     /// Damage of any kind.
     pub fn game_rows(&self, index: usize) -> Result<Option<Vec<GameRow>>, ArtifactError> {
         let kind = self.manifest.kind;
-        if kind == DatasetKind::Imported && !self.manifest.parts[index].files.contains_key(GAMES.name) {
+        if kind == DatasetKind::Imported
+            && !self.manifest.parts[index].files.contains_key(GAMES.name)
+        {
             return Ok(None);
         }
         self.read(kind.table(&GAMES), index, &NEVER).map(Some)
@@ -153,7 +181,9 @@ impl Dataset {
     /// Damage of any kind.
     pub fn check_games(&self, index: usize) -> Result<(), ArtifactError> {
         let part = &self.manifest.parts[index];
-        let Some(entry) = part.files.get(GAMES.name) else { return Ok(()) };
+        let Some(entry) = part.files.get(GAMES.name) else {
+            return Ok(());
+        };
         let footer = listed_footer(&self.manifest, part, &[]);
         Table::check(&part_path(&self.folder, &GAMES, index), entry, &footer)
     }
@@ -168,8 +198,16 @@ impl Dataset {
     /// # Errors
     ///
     /// Damage of any kind, or [`ArtifactError::Interrupted`].
-    pub fn read<R: TableRow>(&self, table: &Table, index: usize, stop: &AtomicBool) -> Result<Vec<R>, ArtifactError> {
-        let (path, part) = (part_path(&self.folder, table, index), &self.manifest.parts[index]);
+    pub fn read<R: TableRow>(
+        &self,
+        table: &Table,
+        index: usize,
+        stop: &AtomicBool,
+    ) -> Result<Vec<R>, ArtifactError> {
+        let (path, part) = (
+            part_path(&self.folder, table, index),
+            &self.manifest.parts[index],
+        );
         let footer = listed_footer(&self.manifest, part, &[]);
         table.read_rows(&path, file_entry(&self.folder, part, table)?, &footer, stop)
     }
@@ -180,10 +218,20 @@ impl Dataset {
 /// # Errors
 ///
 /// A manifest that lists no such file.
-pub fn file_entry<'a>(folder: &Path, part: &'a Part, table: &Table) -> Result<&'a FileEntry, ArtifactError> {
+pub fn file_entry<'a>(
+    folder: &Path,
+    part: &'a Part,
+    table: &Table,
+) -> Result<&'a FileEntry, ArtifactError> {
     part.files.get(table.name).ok_or_else(|| {
         let path = folder.join("manifest.json");
-        ArtifactError::damaged(&path, format!("the part from {} has no file in `{}`", part.first, table.name))
+        ArtifactError::damaged(
+            &path,
+            format!(
+                "the part from {} has no file in `{}`",
+                part.first, table.name
+            ),
+        )
     })
 }
 
@@ -207,7 +255,9 @@ pub fn recipe_of_parts(folder: &Path) -> Result<Option<ContentHash>, ArtifactErr
             Err(ArtifactError::Missing { .. } | ArtifactError::Damaged { .. }) => continue,
             other => other?,
         };
-        return Ok(footer.get("renma.recipe").and_then(|recipe| recipe.parse().ok()));
+        return Ok(footer
+            .get("renma.recipe")
+            .and_then(|recipe| recipe.parse().ok()));
     }
     Ok(None)
 }

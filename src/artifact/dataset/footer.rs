@@ -10,7 +10,11 @@ const UNITS: &str = "scores in millidiscs, results in discs";
 
 /// How the rows of every file of a format are to be read.
 pub fn format_footer(format: DatasetFormat) -> Footer {
-    let texts = [("format", format.number().to_string()), ("rules", RULES.into()), ("units", UNITS.into())];
+    let texts = [
+        ("format", format.number().to_string()),
+        ("rules", RULES.into()),
+        ("units", UNITS.into()),
+    ];
     texts.map(|(name, text)| (setting_key(name), text)).into()
 }
 
@@ -38,9 +42,22 @@ pub(super) fn part_footer<'s>(
     settings: impl IntoIterator<Item = &'s (String, String)>,
     range: [u64; 2],
 ) -> Footer {
-    footer.extend(settings.into_iter().map(|(name, value)| (setting_key(name), value.clone())));
-    let names = if kind == DatasetKind::Gate { ["first_pair", "pairs"] } else { ["first_game", "games"] };
-    footer.extend(names.into_iter().zip(range).map(|(name, number)| (setting_key(name), number.to_string())));
+    footer.extend(
+        settings
+            .into_iter()
+            .map(|(name, value)| (setting_key(name), value.clone())),
+    );
+    let names = if kind == DatasetKind::Gate {
+        ["first_pair", "pairs"]
+    } else {
+        ["first_game", "games"]
+    };
+    footer.extend(
+        names
+            .into_iter()
+            .zip(range)
+            .map(|(name, number)| (setting_key(name), number.to_string())),
+    );
     footer
 }
 
@@ -56,7 +73,11 @@ pub fn setting_in<'f>(footer: &'f Footer, name: &str) -> Option<&'f String> {
 
 /// The first of our keys that differs or is in one of both only. Other programs' keys do not count.
 pub(super) fn footer_difference(footer: &Footer, expected: &Footer) -> Option<String> {
-    let keys: BTreeSet<&String> =
-        footer.keys().filter(|key| key.starts_with("renma.")).chain(expected.keys()).collect();
-    keys.into_iter().find_map(|key| difference_at(key, footer, expected))
+    let keys: BTreeSet<&String> = footer
+        .keys()
+        .filter(|key| key.starts_with("renma."))
+        .chain(expected.keys())
+        .collect();
+    keys.into_iter()
+        .find_map(|key| difference_at(key, footer, expected))
 }

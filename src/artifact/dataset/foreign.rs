@@ -14,8 +14,16 @@ const FILES: [&str; 3] = ["manifest.json", "verdict.json", LOCK_NAME];
 
 /// The first entry of a dataset folder, by name, that no stage wrote; `None` if there is none, or the folder does not exist.
 pub fn first_foreign(folder: &Path) -> Result<Option<PathBuf>, ArtifactError> {
-    let is_temporary = |name: &OsStr| name.as_encoded_bytes().starts_with(TEMPORARY_PREFIX.as_bytes());
-    for FolderEntry { path, name, file_type } in entries_in(folder)? {
+    let is_temporary = |name: &OsStr| {
+        name.as_encoded_bytes()
+            .starts_with(TEMPORARY_PREFIX.as_bytes())
+    };
+    for FolderEntry {
+        path,
+        name,
+        file_type,
+    } in entries_in(folder)?
+    {
         if is_temporary(&name) || file_type.is_file() && FILES.iter().any(|file| name == *file) {
             continue;
         }
@@ -23,7 +31,8 @@ pub fn first_foreign(folder: &Path) -> Result<Option<PathBuf>, ArtifactError> {
             return Ok(Some(path));
         }
         let is_own = |part: &FolderEntry| {
-            part.file_type.is_file() && (part_index(&part.name).is_some() || is_temporary(&part.name))
+            part.file_type.is_file()
+                && (part_index(&part.name).is_some() || is_temporary(&part.name))
         };
         if let Some(foreign) = entries_in(&path)?.into_iter().find(|part| !is_own(part)) {
             return Ok(Some(foreign.path));
@@ -42,13 +51,24 @@ mod tests {
     fn what_stages_write_is_not_foreign_and_all_else_is() {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(first_foreign(&folder.path().join("nowhere")).unwrap(), None);
-        for name in ["manifest.json", "verdict.json", ".lock", ".tmp-a1", "games/part-00000.parquet", "games/.tmp-b2"] {
+        for name in [
+            "manifest.json",
+            "verdict.json",
+            ".lock",
+            ".tmp-a1",
+            "games/part-00000.parquet",
+            "games/.tmp-b2",
+        ] {
             publish_bytes(&folder.path().join(name), b"").unwrap();
         }
         assert_eq!(first_foreign(folder.path()).unwrap(), None);
-        for name in
-            ["notes.txt", "games/part-0.parquet", "games/part-00001.csv", "samples.txt", "other/part-00000.parquet"]
-        {
+        for name in [
+            "notes.txt",
+            "games/part-0.parquet",
+            "games/part-00001.csv",
+            "samples.txt",
+            "other/part-00000.parquet",
+        ] {
             let path = folder.path().join(name);
             publish_bytes(&path, b"").unwrap();
             let found = first_foreign(folder.path()).unwrap().unwrap();

@@ -21,7 +21,14 @@ table_rows! {
 }
 
 /// The columns of `games/part-NNNNN.parquet`.
-pub static GAMES: Table = Table { name: "games", columns: GameRow::COLUMNS, nullable: false };
+pub static GAMES: Table = Table {
+    name: "games",
+    columns: GameRow::COLUMNS,
+    nullable: false,
+};
 
 /// The same of an imported dataset, where values may be missing.
-pub static IMPORTED_GAMES: Table = Table { nullable: true, ..GAMES };
+pub static IMPORTED_GAMES: Table = Table {
+    nullable: true,
+    ..GAMES
+};

@@ -23,4 +23,8 @@ table_rows! {
 }
 
 /// The columns of a gate's `games/part-NNNNN.parquet`.
-pub static GATE_GAMES: Table = Table { name: "games", columns: GateGameRow::COLUMNS, nullable: false };
+pub static GATE_GAMES: Table = Table {
+    name: "games",
+    columns: GateGameRow::COLUMNS,
+    nullable: false,
+};

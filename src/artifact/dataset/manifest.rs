@@ -93,7 +93,12 @@ pub fn part_name(index: usize) -> String {
 
 /// The number in the name of a part; `None` for any other name.
 pub fn part_index(name: &OsStr) -> Option<usize> {
-    let index = name.to_str()?.strip_prefix("part-")?.strip_suffix(".parquet")?.parse().ok()?;
+    let index = name
+        .to_str()?
+        .strip_prefix("part-")?
+        .strip_suffix(".parquet")?
+        .parse()
+        .ok()?;
     (name == part_name(index).as_str()).then_some(index)
 }
 
@@ -128,11 +133,17 @@ impl Manifest {
 
     /// Bytes of all tables.
     pub fn total_bytes(&self) -> u64 {
-        self.parts.iter().flat_map(|part| part.files.values()).map(|file| file.bytes).sum()
+        self.parts
+            .iter()
+            .flat_map(|part| part.files.values())
+            .map(|file| file.bytes)
+            .sum()
     }
 
     fn files(&self, table: &str) -> impl Iterator<Item = &FileEntry> {
-        self.parts.iter().filter_map(move |part| part.files.get(table))
+        self.parts
+            .iter()
+            .filter_map(move |part| part.files.get(table))
     }
 
     /// What the manifest says of how the dataset was made, with `table` for the keys of its config; models by role.
@@ -140,7 +151,11 @@ impl Manifest {
         let mut settings = table_settings(table, &self.config);
         settings.push(("seed".to_owned(), self.seed.to_string()));
         settings.push(("generation".to_owned(), self.generation.to_string()));
-        settings.extend(self.models.iter().map(|(role, model)| (role.clone(), model.to_string())));
+        settings.extend(
+            self.models
+                .iter()
+                .map(|(role, model)| (role.clone(), model.to_string())),
+        );
         settings
     }
 
@@ -195,38 +210,67 @@ mod tests {
     /// The cells of the rows of the table on the page that comes after this text, without its head.
     fn table_after(text: &str) -> Vec<Vec<&'static str>> {
         let (_, rest) = PAGE.split_once(text).unwrap();
-        let rows = rest.lines().skip_while(|line| !line.starts_with("|--")).skip(1);
+        let rows = rest
+            .lines()
+            .skip_while(|line| !line.starts_with("|--"))
+            .skip(1);
         let rows = rows.take_while(|line| line.starts_with('|'));
-        rows.map(|row| row.split('|').map(str::trim).skip(1).collect()).collect()
+        rows.map(|row| row.split('|').map(str::trim).skip(1).collect())
+            .collect()
     }
 
     fn check_columns(text: &str, columns: &[Column]) {
         let found = table_after(text).into_iter().flat_map(|cells| {
             // What is said of missing values is not checked.
             let data_type = cells[1].split(", null").next().unwrap_or_default();
-            cells[0].split(", ").map(|name| (name.to_owned(), data_type.to_owned())).collect::<Vec<_>>()
+            cells[0]
+                .split(", ")
+                .map(|name| (name.to_owned(), data_type.to_owned()))
+                .collect::<Vec<_>>()
         });
-        let expected = columns.iter().map(|column| (format!("`{}`", column.name), column.data_type.to_string()));
+        let expected = columns
+            .iter()
+            .map(|column| (format!("`{}`", column.name), column.data_type.to_string()));
         let (found, expected): (Vec<_>, Vec<_>) = (found.collect(), expected.collect());
-        assert_eq!(found, expected, "{text}: docs/datasets.md on the left, the declaration on the right");
+        assert_eq!(
+            found, expected,
+            "{text}: docs/datasets.md on the left, the declaration on the right"
+        );
     }
 
     #[test]
     fn the_page_lists_every_column_in_order() {
         check_columns("\n## positions\n", PositionRow::COLUMNS);
         check_columns("\n## games\n", GameRow::COLUMNS);
-        check_columns("\n## samples (mpc) and games (gate)\n", MpcSampleRow::COLUMNS);
+        check_columns(
+            "\n## samples (mpc) and games (gate)\n",
+            MpcSampleRow::COLUMNS,
+        );
         check_columns("| column of a gate's `games` ", GateGameRow::COLUMNS);
-        let labels = PositionRow::COLUMNS.iter().skip_while(|column| column.name != "score");
-        let optional = PositionRow::COLUMNS.iter().filter(|column| column.is_optional);
+        let labels = PositionRow::COLUMNS
+            .iter()
+            .skip_while(|column| column.name != "score");
+        let optional = PositionRow::COLUMNS
+            .iter()
+            .filter(|column| column.is_optional);
         let names = |column: &Column| column.name;
-        assert!(optional.map(names).eq(labels.map(names)), "the page says that labels begin with `score`");
+        assert!(
+            optional.map(names).eq(labels.map(names)),
+            "the page says that labels begin with `score`"
+        );
     }
 
     #[test]
     fn the_page_lists_the_format() {
         let rows = table_after("\n## Formats\n");
-        let row = rows.iter().find(|cells| cells[0] == "datasets of every kind").unwrap();
-        assert_eq!(row[1], DatasetFormat::CURRENT.number().to_string(), "docs/datasets.md");
+        let row = rows
+            .iter()
+            .find(|cells| cells[0] == "datasets of every kind")
+            .unwrap();
+        assert_eq!(
+            row[1],
+            DatasetFormat::CURRENT.number().to_string(),
+            "docs/datasets.md"
+        );
     }
 }

@@ -32,4 +32,8 @@ table_rows! {
 }
 
 /// The columns of `samples/part-NNNNN.parquet`.
-pub static MPC_SAMPLES: Table = Table { name: "samples", columns: MpcSampleRow::COLUMNS, nullable: true };
+pub static MPC_SAMPLES: Table = Table {
+    name: "samples",
+    columns: MpcSampleRow::COLUMNS,
+    nullable: true,
+};

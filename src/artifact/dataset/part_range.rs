@@ -28,7 +28,11 @@ impl PartRange {
     pub fn some(items: u64, part_items: u64, wanted: Range<usize>) -> Vec<Self> {
         let range = |index: usize| {
             let first = index as u64 * part_items;
-            Self { index, first, count: part_items.min(items - first) }
+            Self {
+                index,
+                first,
+                count: part_items.min(items - first),
+            }
         };
         wanted.map(range).collect()
     }
@@ -40,7 +44,11 @@ impl PartRange {
 
     /// How a manifest lists it.
     pub const fn part(&self, files: BTreeMap<String, FileEntry>) -> Part {
-        Part { first: self.first, count: self.count, files }
+        Part {
+            first: self.first,
+            count: self.count,
+            files,
+        }
     }
 }
 
@@ -50,8 +58,12 @@ mod tests {
 
     #[test]
     fn parts_follow_each_other_and_the_last_may_be_short() {
-        let edges =
-            |items, part_items| PartRange::all(items, part_items).iter().map(PartRange::ids).collect::<Vec<_>>();
+        let edges = |items, part_items| {
+            PartRange::all(items, part_items)
+                .iter()
+                .map(PartRange::ids)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(edges(7, 3), [0..3, 3..6, 6..7]);
         assert_eq!(edges(6, 3), [0..3, 3..6]);
         assert!(edges(2, 9).into_iter().eq(std::iter::once(0..2)));

@@ -2,7 +2,9 @@
 //! told apart by it.
 
 use super::folder::{Dataset, part_path};
-use super::footer::{base_footer, footer_difference, listed_footer, part_footer, setting_in, setting_key};
+use super::footer::{
+    base_footer, footer_difference, listed_footer, part_footer, setting_in, setting_key,
+};
 use super::manifest::{DatasetFormat, DatasetKind, Manifest, Part, part_name};
 use super::part_range::PartRange;
 use crate::artifact::error::ArtifactError;
@@ -51,7 +53,11 @@ pub type FoundPart = (Part, Vec<(Footer, RecordBatch)>);
 impl Recipe {
     /// The recipe with these settings.
     pub fn new(settings: Settings, origin: DatasetOrigin) -> Self {
-        Self { hash: settings_hash("recipe", &settings), settings, origin }
+        Self {
+            hash: settings_hash("recipe", &settings),
+            settings,
+            origin,
+        }
     }
 
     /// The manifest of a folder that holds rows of this recipe, of `asked` items at most.
@@ -59,12 +65,23 @@ impl Recipe {
     /// # Errors
     ///
     /// A dataset of another kind, recipe or size, or a damaged one.
-    pub fn manifest_in(&self, folder: &Path, asked: u64) -> Result<Option<Manifest>, ArtifactError> {
-        let Some(manifest) = Manifest::find(folder, self.origin.kind)? else { return Ok(None) };
+    pub fn manifest_in(
+        &self,
+        folder: &Path,
+        asked: u64,
+    ) -> Result<Option<Manifest>, ArtifactError> {
+        let Some(manifest) = Manifest::find(folder, self.origin.kind)? else {
+            return Ok(None);
+        };
         if manifest.recipe != self.hash {
-            let tables = manifest.parts.first().into_iter().flat_map(|part| part.files.keys());
-            let mut footers =
-                tables.filter_map(|table| Table::read_footer(&folder.join(table).join(part_name(0))).ok());
+            let tables = manifest
+                .parts
+                .first()
+                .into_iter()
+                .flat_map(|part| part.files.keys());
+            let mut footers = tables.filter_map(|table| {
+                Table::read_footer(&folder.join(table).join(part_name(0))).ok()
+            });
             return Err(self.conflict(folder, &footers.next_back().unwrap_or_default()));
         }
         self.check_count(folder, manifest.done, asked)?;
@@ -81,14 +98,20 @@ impl Recipe {
     pub fn finished(&self, folder: &Path, asked: u64) -> Result<Option<Manifest>, ArtifactError> {
         let manifest = self.manifest_in(folder, asked)?;
         match manifest {
-            Some(manifest) if manifest.done < asked => remove_file(&folder.join("manifest.json")).map(|()| None),
+            Some(manifest) if manifest.done < asked => {
+                remove_file(&folder.join("manifest.json")).map(|()| None)
+            }
             other => Ok(other),
         }
     }
 
     /// The games of this many items.
     pub fn games(&self, items: u64) -> u64 {
-        if self.origin.kind == DatasetKind::Gate { 2 * items } else { items }
+        if self.origin.kind == DatasetKind::Gate {
+            2 * items
+        } else {
+            items
+        }
     }
 
     /// Refuses a folder that holds more items than are asked for.
@@ -124,8 +147,14 @@ impl Recipe {
         let (mut entries, mut files) = (BTreeMap::new(), Vec::new());
         for &(table, rows_max) in tables {
             let of_recipe = |footer: &Footer| self.is_of(range, folder, footer).map(|_| rows_max);
-            let found = match table.read_unlisted(&part_path(folder, table, range.index), of_recipe, stop) {
-                Err(ArtifactError::Missing { .. } | ArtifactError::Damaged { .. }) => return Ok(None),
+            let found = match table.read_unlisted(
+                &part_path(folder, table, range.index),
+                of_recipe,
+                stop,
+            ) {
+                Err(ArtifactError::Missing { .. } | ArtifactError::Damaged { .. }) => {
+                    return Ok(None);
+                }
                 other => other?,
             };
             let (entry, footer, rows) = found;
@@ -143,7 +172,12 @@ impl Recipe {
     /// # Errors
     ///
     /// A part of another recipe, or a system error.
-    pub fn has_part(&self, folder: &Path, range: &PartRange, table: &Table) -> Result<bool, ArtifactError> {
+    pub fn has_part(
+        &self,
+        folder: &Path,
+        range: &PartRange,
+        table: &Table,
+    ) -> Result<bool, ArtifactError> {
         match Table::read_footer(&part_path(folder, table, range.index)) {
             Err(ArtifactError::Missing { .. } | ArtifactError::Damaged { .. }) => Ok(false),
             other => self.is_of(range, folder, &other?),
@@ -151,24 +185,49 @@ impl Recipe {
     }
 
     /// Whether a footer is that of a part of this range, or an error if it is of another recipe.
-    fn is_of(&self, range: &PartRange, folder: &Path, footer: &Footer) -> Result<bool, ArtifactError> {
+    fn is_of(
+        &self,
+        range: &PartRange,
+        folder: &Path,
+        footer: &Footer,
+    ) -> Result<bool, ArtifactError> {
         let expected = self.footer(range);
         if setting_in(footer, "recipe") != setting_in(&expected, "recipe") {
             return Err(self.conflict(folder, footer));
         }
-        Ok(expected.iter().all(|(key, value)| footer.get(key) == Some(value)))
+        Ok(expected
+            .iter()
+            .all(|(key, value)| footer.get(key) == Some(value)))
     }
 
     /// The metadata in every file of a part.
     pub fn footer(&self, range: &PartRange) -> Footer {
         let base = base_footer(DatasetFormat::CURRENT, self.hash);
-        part_footer(self.origin.kind, base, &self.settings, [range.first, range.count])
+        part_footer(
+            self.origin.kind,
+            base,
+            &self.settings,
+            [range.first, range.count],
+        )
     }
 
     /// The manifest of a dataset with these parts, for which `asked` items were asked.
     pub fn manifest(&self, asked: u64, parts: Vec<Part>) -> Manifest {
-        let DatasetOrigin { kind, seed, generation, models, config, .. } = self.origin.clone();
-        Manifest { seed, generation, models, config, ..Manifest::new(kind, self.hash, asked, parts) }
+        let DatasetOrigin {
+            kind,
+            seed,
+            generation,
+            models,
+            config,
+            ..
+        } = self.origin.clone();
+        Manifest {
+            seed,
+            generation,
+            models,
+            config,
+            ..Manifest::new(kind, self.hash, asked, parts)
+        }
     }
 
     /// A folder of another recipe: names the first setting that differs, by the footer of one of its files.
@@ -178,7 +237,10 @@ impl Recipe {
             Some(difference) if !footer.is_empty() => difference,
             _ => "it was made by another recipe".to_owned(),
         };
-        ArtifactError::conflict(folder, format!("{reason}\nchoose another --output, or remove the folder"))
+        ArtifactError::conflict(
+            folder,
+            format!("{reason}\nchoose another --output, or remove the folder"),
+        )
     }
 }
 
@@ -188,7 +250,11 @@ impl Recipe {
 /// # Errors
 ///
 /// The first key of a footer that differs, with both values, or a file that cannot be read.
-pub fn check_footers(dataset: &Dataset, index: usize, settings: &[(String, String)]) -> Result<(), ArtifactError> {
+pub fn check_footers(
+    dataset: &Dataset,
+    index: usize,
+    settings: &[(String, String)],
+) -> Result<(), ArtifactError> {
     let manifest = dataset.manifest();
     // Elsewhere the manifest knows only some of the settings: those of them that a footer has are compared.
     let all_known = matches!(manifest.kind, DatasetKind::Selfplay | DatasetKind::Imported);
@@ -196,7 +262,9 @@ pub fn check_footers(dataset: &Dataset, index: usize, settings: &[(String, Strin
     for (table, entry) in &part.files {
         let path = dataset.folder().join(table).join(part_name(index));
         let mut footer = Table::read_listed_footer(&path, entry)?;
-        let settings = settings.iter().filter(|(name, _)| all_known || setting_in(&footer, name).is_some());
+        let settings = settings
+            .iter()
+            .filter(|(name, _)| all_known || setting_in(&footer, name).is_some());
         let mut expected = listed_footer(manifest, part, settings);
         expected.insert(CONTENT_KEY.into(), entry.content.to_string());
         footer.retain(|key, _| all_known || expected.contains_key(key));

@@ -23,6 +23,9 @@ impl DatasetKind {
 
     /// Its variant of a table, which knows the columns that may have missing values.
     pub fn table(self, named: &'static Table) -> &'static Table {
-        self.tables().iter().find(|table| table.name == named.name).unwrap_or(&named)
+        self.tables()
+            .iter()
+            .find(|table| table.name == named.name)
+            .unwrap_or(&named)
     }
 }

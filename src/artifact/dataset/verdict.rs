@@ -82,15 +82,34 @@ impl MatchScore {
         let [wins, draws, losses] = games;
         let [elo, elo_low, elo_high] = interval_of(pairs, interval);
         let points = PairMoments::new(pairs).points;
-        Self { wins, draws, losses, pairs, points, discs_mean, elo, elo_low, elo_high, interval, nelo: nelo(pairs) }
+        Self {
+            wins,
+            draws,
+            losses,
+            pairs,
+            points,
+            discs_mean,
+            elo,
+            elo_low,
+            elo_high,
+            interval,
+            nelo: nelo(pairs),
+        }
     }
 
     /// Checks that the counts fit each other and this number of pairs, and that the rest follows from them.
     fn check(&self, pairs_done: u64) -> Result<(), String> {
-        let sum = |counts: &[u64]| counts.iter().try_fold(0, |sum: u64, &count| sum.checked_add(count));
+        let sum = |counts: &[u64]| {
+            counts
+                .iter()
+                .try_fold(0, |sum: u64, &count| sum.checked_add(count))
+        };
         let games = [self.wins, self.draws, self.losses];
         if sum(&self.pairs) != Some(pairs_done) || sum(&games) != pairs_done.checked_mul(2) {
-            return Err(format!("its pairs {:?} and games {games:?} are not those of {pairs_done} pairs", self.pairs));
+            return Err(format!(
+                "its pairs {:?} and games {games:?} are not those of {pairs_done} pairs",
+                self.pairs
+            ));
         }
         let is_mean = (-64.0..=64.0).contains(&self.discs_mean);
         if !is_mean || Self::new(games, self.pairs, self.discs_mean, self.interval) != *self {
@@ -124,13 +143,28 @@ pub fn read_verdict(folder: &Path) -> Result<VerdictFile, ArtifactError> {
     let path = folder.join("verdict.json");
     let verdict: VerdictFile = read_versioned::<VerdictFormat, _>(&path)?;
     if manifest.content != verdict.games_content {
-        return Err(ArtifactError::damaged(&path, "it is not the verdict on the games beside it"));
+        return Err(ArtifactError::damaged(
+            &path,
+            "it is not the verdict on the games beside it",
+        ));
     }
-    let (Manifest { done, asked, .. }, VerdictFile { pairs_done, pairs_asked, .. }) = (&manifest, &verdict);
+    let (
+        Manifest { done, asked, .. },
+        VerdictFile {
+            pairs_done,
+            pairs_asked,
+            ..
+        },
+    ) = (&manifest, &verdict);
     if (pairs_done, pairs_asked) != (done, asked) {
-        let reason = format!("it counts {pairs_done} of {pairs_asked} pairs, the manifest {done} of {asked}");
+        let reason = format!(
+            "it counts {pairs_done} of {pairs_asked} pairs, the manifest {done} of {asked}"
+        );
         return Err(ArtifactError::damaged(&path, reason));
     }
-    verdict.score.check(manifest.done).map_err(|reason| ArtifactError::damaged(&path, reason))?;
+    verdict
+        .score
+        .check(manifest.done)
+        .map_err(|reason| ArtifactError::damaged(&path, reason))?;
     Ok(verdict)
 }

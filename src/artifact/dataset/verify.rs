@@ -31,7 +31,9 @@ pub fn verify_part(
         if stop.load(Ordering::Relaxed) {
             return Err(ArtifactError::Interrupted);
         }
-        row.check().map_err(|reason| dataset.damaged(&POSITIONS, index, format!("row {number}: {reason}")))?;
+        row.check().map_err(|reason| {
+            dataset.damaged(&POSITIONS, index, format!("row {number}: {reason}"))
+        })?;
     }
     match games {
         Some(games) => verify_games(dataset, index, &games, &rows, check, stop),
@@ -51,7 +53,11 @@ fn verify_games(
     let in_games = |reason: String| dataset.damaged(&GAMES, index, reason);
     let in_positions = |reason: String| dataset.damaged(&POSITIONS, index, reason);
     if games.len() as u64 != part.count {
-        return Err(in_games(format!("it has {} games, the manifest says {}", games.len(), part.count)));
+        return Err(in_games(format!(
+            "it has {} games, the manifest says {}",
+            games.len(),
+            part.count
+        )));
     }
     let mut rest = rows;
     for (id, game) in (part.first..).zip(games) {
@@ -59,50 +65,79 @@ fn verify_games(
             return Err(ArtifactError::Interrupted);
         }
         if game.game_id != id {
-            return Err(in_games(format!("game {id} is missing: {} is in its place", game.game_id)));
+            return Err(in_games(format!(
+                "game {id} is missing: {} is in its place",
+                game.game_id
+            )));
         }
         if let Ok(replayed) = Game::from_transcript(&game.moves)
             && replayed.transcript() != game.moves
         {
-            return Err(in_games(format!("game {id}: its moves are not written as {}", replayed.transcript())));
+            return Err(in_games(format!(
+                "game {id}: its moves are not written as {}",
+                replayed.transcript()
+            )));
         }
         let count = rest.iter().take_while(|row| row.game_id == id).count();
         if count != usize::from(game.positions) {
-            return Err(in_positions(format!("game {id} has {count} rows, its game says {}", game.positions)));
+            return Err(in_positions(format!(
+                "game {id} has {count} rows, its game says {}",
+                game.positions
+            )));
         }
         let (rows, others) = rest.split_at(count);
         rest = others;
         if let Some(check) = check {
-            let checked = replay(game, rows, dataset.manifest().kind).and_then(|played| check(&played, game, rows));
+            let checked = replay(game, rows, dataset.manifest().kind)
+                .and_then(|played| check(&played, game, rows));
             checked.map_err(|reason| in_positions(format!("game {id}: {reason}")))?;
         }
     }
     if let Some(row) = rest.first() {
-        return Err(in_positions(format!("game {} is not among the games", row.game_id)));
+        return Err(in_positions(format!(
+            "game {} is not among the games",
+            row.game_id
+        )));
     }
     Ok(())
 }
 
 /// Positions without games are numbered as games would be: every number occurs, in order, and those of a game do not contradict each other.
-fn verify_lone_positions(dataset: &Dataset, index: usize, rows: &[PositionRow]) -> Result<(), ArtifactError> {
+fn verify_lone_positions(
+    dataset: &Dataset,
+    index: usize,
+    rows: &[PositionRow],
+) -> Result<(), ArtifactError> {
     let part = &dataset.manifest().parts[index];
     let mut next = part.first;
     for (number, row) in rows.iter().enumerate() {
         let continues = part.first < next && row.game_id == next - 1;
         if !continues && row.game_id != next {
-            return Err(dataset.damaged(&POSITIONS, index, format!("row {number}: game {next} is missing")));
+            return Err(dataset.damaged(
+                &POSITIONS,
+                index,
+                format!("row {number}: game {next} is missing"),
+            ));
         }
         next = row.game_id + 1;
     }
     let mut number = 0;
     for game in rows.chunk_by(|left, right| left.game_id == right.game_id) {
         if let Some((place, reason)) = contradiction(game) {
-            return Err(dataset.damaged(&POSITIONS, index, format!("row {}: {reason}", number + place)));
+            return Err(dataset.damaged(
+                &POSITIONS,
+                index,
+                format!("row {}: {reason}", number + place),
+            ));
         }
         number += game.len();
     }
     if next - part.first != part.count {
-        let reason = format!("it has {} games, the manifest says {}", next - part.first, part.count);
+        let reason = format!(
+            "it has {} games, the manifest says {}",
+            next - part.first,
+            part.count
+        );
         return Err(dataset.damaged(&POSITIONS, index, reason));
     }
     Ok(())
@@ -116,7 +151,12 @@ fn replay(game: &GameRow, rows: &[PositionRow], kind: DatasetKind) -> Result<Gam
     }
     let mut rows = rows.iter().peekable();
     let mut begun = false;
-    for Turn { ply: Ply(ply), colored, square } in replayed.turns() {
+    for Turn {
+        ply: Ply(ply),
+        colored,
+        square,
+    } in replayed.turns()
+    {
         if let Some(row) = rows.next_if(|row| row.ply == ply) {
             compare(row, game, colored, Some(square.number()))?;
             begun = true;
@@ -126,8 +166,13 @@ fn replay(game: &GameRow, rows: &[PositionRow], kind: DatasetKind) -> Result<Gam
     }
     if replayed.is_over() {
         let black_discs = replayed.black_discs().0;
-        if let Some(result) = game.result.filter(|result| i32::from(*result) != black_discs) {
-            return Err(format!("its result is {result}, its moves lead to {black_discs}"));
+        if let Some(result) = game
+            .result
+            .filter(|result| i32::from(*result) != black_discs)
+        {
+            return Err(format!(
+                "its result is {result}, its moves lead to {black_discs}"
+            ));
         }
     } else if kind == DatasetKind::Selfplay {
         return Err("its moves end before the game does".into());
@@ -135,24 +180,49 @@ fn replay(game: &GameRow, rows: &[PositionRow], kind: DatasetKind) -> Result<Gam
         compare(row, game, replayed.to_move(), None)?;
     }
     match rows.next() {
-        Some(row) => Err(format!("the row of ply {} belongs to no position of the game", row.ply)),
+        Some(row) => Err(format!(
+            "the row of ply {} belongs to no position of the game",
+            row.ply
+        )),
         None => Ok(replayed),
     }
 }
 
-fn compare(row: &PositionRow, game: &GameRow, colored: ColoredPosition, played: Option<u8>) -> Result<(), String> {
+fn compare(
+    row: &PositionRow,
+    game: &GameRow,
+    colored: ColoredPosition,
+    played: Option<u8>,
+) -> Result<(), String> {
     let (Black(black), White(white)) = colored.boards();
-    let result = game.result.map(|result| if colored.black_to_move { result } else { -result });
+    let result = game.result.map(|result| {
+        if colored.black_to_move {
+            result
+        } else {
+            -result
+        }
+    });
     let same = (row.black, row.white, row.black_to_move) == (black, white, colored.black_to_move);
     if !same {
-        return Err(format!("ply {}: the board is not the one its moves lead to", row.ply));
+        return Err(format!(
+            "ply {}: the board is not the one its moves lead to",
+            row.ply
+        ));
     }
     if row.played_move.is_some() && row.played_move != played {
         let (found, played) = (text(row.played_move), text(played));
-        return Err(format!("ply {}: played_move is {found}, the game has {played}", row.ply));
+        return Err(format!(
+            "ply {}: played_move is {found}, the game has {played}",
+            row.ply
+        ));
     }
     if row.result.is_some() && row.result != result {
-        return Err(format!("ply {}: result is {}, the game's is {}", row.ply, text(row.result), text(result)));
+        return Err(format!(
+            "ply {}: result is {}, the game's is {}",
+            row.ply,
+            text(row.result),
+            text(result)
+        ));
     }
     Ok(())
 }

@@ -61,7 +61,10 @@ pub struct DatasetWriter {
 /// # Errors
 ///
 /// A folder that holds anything else.
-pub fn written_before(output: &Path, recipe: ContentHash) -> Result<Option<Manifest>, ArtifactError> {
+pub fn written_before(
+    output: &Path,
+    recipe: ContentHash,
+) -> Result<Option<Manifest>, ArtifactError> {
     if !exists(output)? {
         return Ok(None);
     }
@@ -71,15 +74,20 @@ pub fn written_before(output: &Path, recipe: ContentHash) -> Result<Option<Manif
     match Manifest::read_any(output) {
         Ok(manifest) if manifest.recipe == recipe => Ok(Some(manifest)),
         Ok(_) => Err(taken(output, "it holds a dataset of other origin")),
-        Err(ArtifactError::Missing { .. } | ArtifactError::Unfit { .. } | ArtifactError::Damaged { .. }) => {
-            Err(taken(output, "it exists and holds no sound dataset"))
-        }
+        Err(
+            ArtifactError::Missing { .. }
+            | ArtifactError::Unfit { .. }
+            | ArtifactError::Damaged { .. },
+        ) => Err(taken(output, "it exists and holds no sound dataset")),
         Err(error) => Err(error),
     }
 }
 
 fn taken(output: &Path, reason: &str) -> ArtifactError {
-    ArtifactError::conflict(output, format!("{reason}\nchoose another --output, or remove the folder"))
+    ArtifactError::conflict(
+        output,
+        format!("{reason}\nchoose another --output, or remove the folder"),
+    )
 }
 
 impl DatasetWriter {
@@ -92,7 +100,9 @@ impl DatasetWriter {
         if is_link(output)? || exists(output)? {
             return Err(taken(output, "it exists already"));
         }
-        let name = output.file_name().ok_or_else(|| taken(output, "it is not a name for a folder"))?;
+        let name = output
+            .file_name()
+            .ok_or_else(|| taken(output, "it is not a name for a folder"))?;
         sweep_own(parent(output))?;
         Ok(Self {
             draft: PendingFolder::new(parent(output))?,
@@ -111,11 +121,25 @@ impl DatasetWriter {
         let game_id = self.first_waiting() + self.waiting;
         if let Some(moves) = game.moves {
             let positions = u8::try_from(game.rows.len()).expect("a game has at most 60 moves");
-            self.games.push(GameRow { game_id, moves, random_plies: None, result: game.result, positions });
+            self.games.push(GameRow {
+                game_id,
+                moves,
+                random_plies: None,
+                result: game.result,
+                positions,
+            });
         }
-        self.rows.extend(game.rows.into_iter().map(|row| PositionRow { game_id, ..row }));
+        self.rows.extend(
+            game.rows
+                .into_iter()
+                .map(|row| PositionRow { game_id, ..row }),
+        );
         self.waiting += 1;
-        if self.rows.len() < PART_ROWS { Ok(()) } else { self.flush() }
+        if self.rows.len() < PART_ROWS {
+            Ok(())
+        } else {
+            self.flush()
+        }
     }
 
     /// The number of the first game that waits.
@@ -126,18 +150,35 @@ impl DatasetWriter {
     fn flush(&mut self) -> Result<(), ArtifactError> {
         let (index, first) = (self.parts.len(), self.first_waiting());
         check_part_count(&self.output, index + 1)?;
-        let (count, games, rows) = (take(&mut self.waiting), take(&mut self.games), take(&mut self.rows));
-        assert!(games.is_empty() || games.len() as u64 == count, "games with and without moves do not mix");
+        let (count, games, rows) = (
+            take(&mut self.waiting),
+            take(&mut self.games),
+            take(&mut self.rows),
+        );
+        assert!(
+            games.is_empty() || games.len() as u64 == count,
+            "games with and without moves do not mix"
+        );
         let base = base_footer(DatasetFormat::CURRENT, self.recipe);
         let footer = part_footer(DatasetKind::Imported, base, &[], [first, count]);
         let mut files = BTreeMap::new();
         if !games.is_empty() {
             let path = part_path(self.draft.path(), &IMPORTED_GAMES, index);
-            files.insert(IMPORTED_GAMES.name.to_owned(), IMPORTED_GAMES.write_rows(&path, &games, &footer)?);
+            files.insert(
+                IMPORTED_GAMES.name.to_owned(),
+                IMPORTED_GAMES.write_rows(&path, &games, &footer)?,
+            );
         }
         let path = part_path(self.draft.path(), &IMPORTED_POSITIONS, index);
-        files.insert(IMPORTED_POSITIONS.name.to_owned(), IMPORTED_POSITIONS.write_rows(&path, &rows, &footer)?);
-        self.parts.push(Part { first, count, files });
+        files.insert(
+            IMPORTED_POSITIONS.name.to_owned(),
+            IMPORTED_POSITIONS.write_rows(&path, &rows, &footer)?,
+        );
+        self.parts.push(Part {
+            first,
+            count,
+            files,
+        });
         Ok(())
     }
 
@@ -150,10 +191,23 @@ impl DatasetWriter {
         if 0 < self.waiting {
             self.flush()?;
         }
-        let Provenance { models, config, asked } = provenance;
+        let Provenance {
+            models,
+            config,
+            asked,
+        } = provenance;
         let manifest = Manifest::new(DatasetKind::Imported, self.recipe, asked, self.parts);
-        let manifest = Manifest { models, config, asked: asked.max(manifest.done), ..manifest };
+        let manifest = Manifest {
+            models,
+            config,
+            asked: asked.max(manifest.done),
+            ..manifest
+        };
         manifest.write(self.draft.path())?;
-        if self.draft.publish(&self.name)? { Ok(manifest) } else { Err(taken(&self.output, "it appeared meanwhile")) }
+        if self.draft.publish(&self.name)? {
+            Ok(manifest)
+        } else {
+            Err(taken(&self.output, "it appeared meanwhile"))
+        }
     }
 }

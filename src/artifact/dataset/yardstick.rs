@@ -18,14 +18,22 @@ static FILE: &[u8] = include_bytes!("../../../datasets/yardstick/positions/part-
 const ROWS_MAX: u64 = 1 << 12;
 
 static SCORED: LazyLock<Vec<(Position, Score)>> = LazyLock::new(|| {
-    let batch = IMPORTED_POSITIONS.decode(Path::new("yardstick"), FILE.into(), ROWS_MAX).expect(SOUND);
+    let batch = IMPORTED_POSITIONS
+        .decode(Path::new("yardstick"), FILE.into(), ROWS_MAX)
+        .expect(SOUND);
     let rows = PositionRow::from_batch(&batch).expect(SOUND);
-    rows.iter().map(|row| (row.position().expect(SOUND), row.score.expect(SOUND))).collect()
+    rows.iter()
+        .map(|row| (row.position().expect(SOUND), row.score.expect(SOUND)))
+        .collect()
 });
 
 /// Its positions as [`Position::canonical`].
-static CANONICAL: LazyLock<HashSet<Position>> =
-    LazyLock::new(|| SCORED.iter().map(|(position, _)| position.canonical()).collect());
+static CANONICAL: LazyLock<HashSet<Position>> = LazyLock::new(|| {
+    SCORED
+        .iter()
+        .map(|(position, _)| position.canonical())
+        .collect()
+});
 
 /// From its fewest to its most empty squares: other positions need no look.
 static EMPTIES: LazyLock<RangeInclusive<u8>> = LazyLock::new(|| {

@@ -72,7 +72,11 @@ impl Archive {
         bytes_of: impl Fn(&str) -> Result<Vec<u8>, ArtifactError>,
     ) -> Result<Self, ArtifactError> {
         let bytes = bytes_of("model.json")?;
-        check_size(&place.join("model.json"), bytes.len() as u64, DOCUMENT_SIZE_MAX)?;
+        check_size(
+            &place.join("model.json"),
+            bytes.len() as u64,
+            DOCUMENT_SIZE_MAX,
+        )?;
         let mut archive = Self::begin(place, bytes)?;
         for name in archive.document.file_names() {
             let bytes = bytes_of(name)?;
@@ -86,9 +90,10 @@ impl Archive {
         Self::collect(folder, |name| {
             let path = folder.join(name);
             match read_bounded(&path, SIZE_MAX) {
-                Err(ArtifactError::Missing { .. }) => {
-                    Err(ArtifactError::damaged(&path, "it is missing, and model.json lists it"))
-                }
+                Err(ArtifactError::Missing { .. }) => Err(ArtifactError::damaged(
+                    &path,
+                    "it is missing, and model.json lists it",
+                )),
                 other => other,
             }
         })
@@ -100,7 +105,11 @@ impl Archive {
     ///
     /// A file in which any byte is not that of the archive of a version.
     pub fn read(path: &Path) -> Result<Self, ArtifactError> {
-        let mut reader = ArchiveReader { path, reader: open_bounded(path, u64::MAX)?.0, place: 0 };
+        let mut reader = ArchiveReader {
+            path,
+            reader: open_bounded(path, u64::MAX)?.0,
+            place: 0,
+        };
         let first = reader.up_to(BLOCK as u64)?;
         let other = || ArtifactError::damaged(path, "it does not begin as a model archive does");
         let size = document_size(&first).ok_or_else(other)?;
@@ -108,7 +117,10 @@ impl Archive {
         let mut archive = Self::begin(path, document)?;
         for name in archive.document.file_names() {
             let size = archive.size_of(path, name)?;
-            reader.expect(header(name, size).as_bytes(), &format!("the header of {name}"))?;
+            reader.expect(
+                header(name, size).as_bytes(),
+                &format!("the header of {name}"),
+            )?;
             let bytes = reader.file(name, size)?;
             archive.push(path, name, bytes)?;
         }
@@ -141,26 +153,51 @@ impl Archive {
     /// Files that do not make the model of the document.
     pub fn model(&self, place: &Path) -> Result<Model, ArtifactError> {
         let set = self.set.clone().expect("every version has patterns");
-        let file = |name: &str| self.files.iter().find(|(other, _)| *other == name).map(|(_, bytes)| bytes.clone());
-        Model::decode(place, &self.document, set, |name| file(name).expect("all files of the version are here"))
+        let file = |name: &str| {
+            self.files
+                .iter()
+                .find(|(other, _)| *other == name)
+                .map(|(_, bytes)| bytes.clone())
+        };
+        Model::decode(place, &self.document, set, |name| {
+            file(name).expect("all files of the version are here")
+        })
     }
 
     fn begin(place: &Path, bytes: Vec<u8>) -> Result<Self, ArtifactError> {
         let path = place.join("model.json");
         let document: ModelDocument = parse_versioned::<ModelFormat, _>(&path, &bytes)?;
-        if let Some(name) = document.files.keys().find(|name| document.file_names().all(|known| known != name.as_str()))
+        if let Some(name) = document
+            .files
+            .keys()
+            .find(|name| document.file_names().all(|known| known != name.as_str()))
         {
-            return Err(ArtifactError::damaged(&path, format!("it lists {name:?}, which is not a file of a model")));
+            return Err(ArtifactError::damaged(
+                &path,
+                format!("it lists {name:?}, which is not a file of a model"),
+            ));
         }
-        Ok(Self { document, files: vec![("model.json", bytes.into())], set: None })
+        Ok(Self {
+            document,
+            files: vec![("model.json", bytes.into())],
+            set: None,
+        })
     }
 
-    fn push(&mut self, place: &Path, name: &'static str, bytes: Vec<u8>) -> Result<(), ArtifactError> {
+    fn push(
+        &mut self,
+        place: &Path,
+        name: &'static str,
+        bytes: Vec<u8>,
+    ) -> Result<(), ArtifactError> {
         self.size_of(place, name)?;
         let path = place.join(name);
         let entry = self.document.file(place, name)?;
         if bytes.len() as u64 != entry.bytes || ContentHash::of(&bytes) != entry.hash {
-            return Err(ArtifactError::damaged(&path, "its hash is not the one in model.json"));
+            return Err(ArtifactError::damaged(
+                &path,
+                "its hash is not the one in model.json",
+            ));
         }
         if name == "features.toml" {
             let set = parse_features(&String::from_utf8_lossy(&bytes))
@@ -205,8 +242,11 @@ fn header(name: &str, size: u64) -> Header {
 
 /// The size of `model.json` in the first block of an archive; `None` if no archive begins so.
 fn document_size(first: &[u8]) -> Option<u64> {
-    let size = (first.len() == BLOCK).then(|| Header::from_byte_slice(first).size().ok()).flatten()?;
-    let is_sound = 0 < size && size <= DOCUMENT_SIZE_MAX && header("model.json", size).as_bytes() == first;
+    let size = (first.len() == BLOCK)
+        .then(|| Header::from_byte_slice(first).size().ok())
+        .flatten()?;
+    let is_sound =
+        0 < size && size <= DOCUMENT_SIZE_MAX && header("model.json", size).as_bytes() == first;
     is_sound.then_some(size)
 }
 
@@ -245,7 +285,9 @@ impl ArchiveReader<'_> {
     fn expect(&mut self, bytes: &[u8], what: &str) -> Result<(), ArtifactError> {
         let place = self.place;
         if self.take(bytes.len() as u64)? != bytes {
-            return Err(self.damaged(format!("{what}, from byte {place} on, is not that of a model archive")));
+            return Err(self.damaged(format!(
+                "{what}, from byte {place} on, is not that of a model archive"
+            )));
         }
         Ok(())
     }

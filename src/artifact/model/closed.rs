@@ -84,7 +84,10 @@ impl ClosedFile {
 fn read_generation<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     let generation = u32::deserialize(deserializer)?;
     let is_last = || D::Error::custom(format!("generation {generation} has none after it"));
-    generation.checked_add(1).map(|_| generation).ok_or_else(is_last)
+    generation
+        .checked_add(1)
+        .map(|_| generation)
+        .ok_or_else(is_last)
 }
 
 fn write_number<S: Serializer>(id: &Option<VersionId>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -95,7 +98,9 @@ fn read_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vers
     let number = u64::deserialize(deserializer)?;
     let id = VersionId::from_number(number);
     if number != 0 && id.is_none() {
-        return Err(D::Error::custom(format!("{number} is not the number of a version")));
+        return Err(D::Error::custom(format!(
+            "{number} is not the number of a version"
+        )));
     }
     Ok(id)
 }
@@ -108,15 +113,27 @@ mod tests {
     #[test]
     fn numbers_are_written_as_numbers_and_those_beyond_the_last_are_refused() {
         let file = |generation: Value, number: Value| json!({"format": ClosedFormat::CURRENT, "generation": generation, "champion": null, "version_last": number});
-        for (number, id) in [(0, None), (9, Some("v0009")), (999_999_999, Some("v999999999"))] {
+        for (number, id) in [
+            (0, None),
+            (9, Some("v0009")),
+            (999_999_999, Some("v999999999")),
+        ] {
             let value = file(3.into(), number.into());
             let read: ClosedFile = serde_json::from_value(value.clone()).unwrap();
             assert_eq!(read.version_last.map(|id| id.to_string()).as_deref(), id);
             assert_eq!(serde_json::to_value(&read).unwrap(), value);
         }
-        for (generation, number) in [(u64::from(u32::MAX), 1), (1 << 32, 1), (1, 1_000_000_000), (1, u64::MAX)] {
+        for (generation, number) in [
+            (u64::from(u32::MAX), 1),
+            (1 << 32, 1),
+            (1, 1_000_000_000),
+            (1, u64::MAX),
+        ] {
             let value = file(generation.into(), number.into());
-            assert!(serde_json::from_value::<ClosedFile>(value.clone()).is_err(), "{value}");
+            assert!(
+                serde_json::from_value::<ClosedFile>(value.clone()).is_err(),
+                "{value}"
+            );
         }
     }
 }

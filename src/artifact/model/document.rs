@@ -36,7 +36,10 @@ impl ModelKind {
             (VECTORS_FILE, has_vectors),
             ("mpc.parquet", self == Self::Model),
         ];
-        files.into_iter().filter(|(_, exists)| *exists).map(|(name, _)| name)
+        files
+            .into_iter()
+            .filter(|(_, exists)| *exists)
+            .map(|(name, _)| name)
     }
 }
 
@@ -121,12 +124,18 @@ pub struct ModelDocument {
 impl ModelDocument {
     /// The files that the version has beside `model.json`, in the order of an archive.
     pub(super) fn file_names(&self) -> impl Iterator<Item = &'static str> + use<> {
-        self.origin.kind.files(self.files.contains_key(VECTORS_FILE))
+        self.origin
+            .kind
+            .files(self.files.contains_key(VECTORS_FILE))
     }
 
     /// Checks that the version has a file of vectors if its patterns have vectors, and only then; `folder` names the model in
     /// errors.
-    pub(super) fn check_vectors(&self, folder: &Path, set: &PatternSet) -> Result<(), ArtifactError> {
+    pub(super) fn check_vectors(
+        &self,
+        folder: &Path,
+        set: &PatternSet,
+    ) -> Result<(), ArtifactError> {
         let reason = match (self.files.contains_key(VECTORS_FILE), 0 < set.vector_size()) {
             (true, false) => "it lists vectors.parquet, and features.toml has no vectors",
             (false, true) => "it does not list vectors.parquet, and features.toml has vectors",
@@ -137,7 +146,12 @@ impl ModelDocument {
 
     /// What the document says of a file; `folder` names the model in errors.
     pub(super) fn file(&self, folder: &Path, name: &str) -> Result<&ModelFile, ArtifactError> {
-        let missing = || ArtifactError::damaged(&folder.join("model.json"), format!("it does not list {name}"));
+        let missing = || {
+            ArtifactError::damaged(
+                &folder.join("model.json"),
+                format!("it does not list {name}"),
+            )
+        };
         self.files.get(name).ok_or_else(missing)
     }
 }
@@ -146,9 +160,16 @@ impl VersionOrigin {
     /// The settings that the version was made with.
     pub fn settings(&self) -> Settings {
         let mut settings = table_settings(&self.stage.replace('-', "_"), &self.config);
-        let parent = self.parent.as_ref().map_or("none".to_owned(), |parent| parent.content.to_string());
+        let parent = self
+            .parent
+            .as_ref()
+            .map_or("none".to_owned(), |parent| parent.content.to_string());
         settings.push(("parent".to_owned(), parent));
-        settings.extend((1..).zip(&self.datasets).map(|(number, dataset)| dataset_setting(number, dataset.content)));
+        settings.extend(
+            (1..)
+                .zip(&self.datasets)
+                .map(|(number, dataset)| dataset_setting(number, dataset.content)),
+        );
         settings.push(("algorithm".to_owned(), self.algorithm.to_string()));
         settings
     }
@@ -171,10 +192,15 @@ mod tests {
 
     #[test]
     fn the_name_of_a_stage_is_a_line() {
-        let mut value: Value = serde_json::from_str(include_str!("../../../tests/data/model/model.json")).unwrap();
+        let mut value: Value =
+            serde_json::from_str(include_str!("../../../tests/data/model/model.json")).unwrap();
         for (stage, is_sound) in [("train", true), ("\u{1b}[2J", false), ("", false)] {
             value["stage"] = stage.into();
-            assert_eq!(serde_json::from_value::<ModelDocument>(value.clone()).is_ok(), is_sound, "{stage:?}");
+            assert_eq!(
+                serde_json::from_value::<ModelDocument>(value.clone()).is_ok(),
+                is_sound,
+                "{stage:?}"
+            );
         }
     }
 }

@@ -17,11 +17,26 @@ const SOUND: &str = "the shipped model is sound";
 
 /// The files of the shipped model.
 const SHIPPED: [(&str, &[u8]); 5] = [
-    ("model.json", include_bytes!("../../../models/shipped/model.json")),
-    ("features.toml", include_bytes!("../../../models/shipped/features.toml")),
-    ("weights.parquet", include_bytes!("../../../models/shipped/weights.parquet")),
-    ("vectors.parquet", include_bytes!("../../../models/shipped/vectors.parquet")),
-    ("mpc.parquet", include_bytes!("../../../models/shipped/mpc.parquet")),
+    (
+        "model.json",
+        include_bytes!("../../../models/shipped/model.json"),
+    ),
+    (
+        "features.toml",
+        include_bytes!("../../../models/shipped/features.toml"),
+    ),
+    (
+        "weights.parquet",
+        include_bytes!("../../../models/shipped/weights.parquet"),
+    ),
+    (
+        "vectors.parquet",
+        include_bytes!("../../../models/shipped/vectors.parquet"),
+    ),
+    (
+        "mpc.parquet",
+        include_bytes!("../../../models/shipped/mpc.parquet"),
+    ),
 ];
 
 impl Builtin {
@@ -49,12 +64,16 @@ impl Builtin {
     pub fn archive(self) -> Result<Archive, ArtifactError> {
         let place = Path::new(self.name());
         match self {
-            Self::DiscCount | Self::SquareWeights => {
-                Err(ArtifactError::unfit(place, "it is a part of the program and has no files\nname a trained model"))
-            }
+            Self::DiscCount | Self::SquareWeights => Err(ArtifactError::unfit(
+                place,
+                "it is a part of the program and has no files\nname a trained model",
+            )),
             Self::Champion => Archive::collect(place, |name| {
                 let file = SHIPPED.iter().find(|(other, _)| *other == name);
-                file.map(|(_, bytes)| bytes.to_vec()).ok_or_else(|| ArtifactError::Missing { path: place.join(name) })
+                file.map(|(_, bytes)| bytes.to_vec())
+                    .ok_or_else(|| ArtifactError::Missing {
+                        path: place.join(name),
+                    })
             }),
         }
     }

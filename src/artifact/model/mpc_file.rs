@@ -40,7 +40,11 @@ table_rows! {
 }
 
 /// The columns of `mpc.parquet`.
-pub static MPC: Table = Table { name: "mpc", columns: MpcRow::COLUMNS, nullable: false };
+pub static MPC: Table = Table {
+    name: "mpc",
+    columns: MpcRow::COLUMNS,
+    nullable: false,
+};
 
 /// A bound on the rows. A fit has some hundreds.
 pub const ROWS_MAX: u64 = 1 << 12;
@@ -48,7 +52,13 @@ pub const ROWS_MAX: u64 = 1 << 12;
 /// The table and the number of samples behind each entry, as rows.
 pub fn to_rows(table: &MpcTable, samples: &[u64]) -> Vec<MpcRow> {
     let row = |(entry, &samples): (&MpcEntry, &u64)| {
-        let [quantile_73, quantile_87, quantile_95, quantile_98, quantile_99] = entry.quantiles;
+        let [
+            quantile_73,
+            quantile_87,
+            quantile_95,
+            quantile_98,
+            quantile_99,
+        ] = entry.quantiles;
         MpcRow {
             empties_min: entry.empties_min,
             empties_max: entry.empties_max,
@@ -84,9 +94,16 @@ pub fn from_rows(rows: &[MpcRow]) -> Result<(MpcTable, Vec<u64>), String> {
         offset: row.offset,
         sigma: row.sigma,
         growth: row.growth,
-        quantiles: [row.quantile_73, row.quantile_87, row.quantile_95, row.quantile_98, row.quantile_99],
+        quantiles: [
+            row.quantile_73,
+            row.quantile_87,
+            row.quantile_95,
+            row.quantile_98,
+            row.quantile_99,
+        ],
     };
-    let table = MpcTable::new(rows.iter().map(entry).collect()).map_err(|error| error.to_string())?;
+    let table =
+        MpcTable::new(rows.iter().map(entry).collect()).map_err(|error| error.to_string())?;
     Ok((table, rows.iter().map(|row| row.samples).collect()))
 }
 
@@ -102,15 +119,27 @@ mod tests {
 
     #[test]
     fn a_table_survives_the_file_and_counts_that_cannot_be_are_refused() {
-        let fitted = MpcEntry { growth: 0.03, quantiles: [0.9, 1.4, 2.0, 2.6, 3.1], ..source(4, 2, -15, 3500) };
+        let fitted = MpcEntry {
+            growth: 0.03,
+            quantiles: [0.9, 1.4, 2.0, 2.6, 3.1],
+            ..source(4, 2, -15, 3500)
+        };
         let table = MpcTable::new(vec![source(3, 1, 20, 4000), fitted]).unwrap();
         let mut columns = MpcRow::to_columns(&to_rows(&table, &[7, 9]));
-        let (read, samples) = from_rows(&MpcRow::from_batch(&MPC.batch(columns.clone())).unwrap()).unwrap();
-        assert_eq!((read.entries(), samples.as_slice()), (table.entries(), [7, 9].as_slice()));
+        let (read, samples) =
+            from_rows(&MpcRow::from_batch(&MPC.batch(columns.clone())).unwrap()).unwrap();
+        assert_eq!(
+            (read.entries(), samples.as_slice()),
+            (table.entries(), [7, 9].as_slice())
+        );
         columns[2] = Arc::new(Int16Array::from(vec![3, 260]));
         let error = MpcRow::from_batch(&MPC.batch(columns)).unwrap_err();
         assert_eq!(error, "column deep_depth holds 260, which is out of range");
-        let widest = MpcTable::new(vec![MpcEntry { empties_min: 0, ..source(1, 0, 0, 0) }]).unwrap();
+        let widest = MpcTable::new(vec![MpcEntry {
+            empties_min: 0,
+            ..source(1, 0, 0, 0)
+        }])
+        .unwrap();
         let error = from_rows(&[to_rows(&widest, &[1])[0]; 73]).unwrap_err();
         assert!(error.contains("65846 places"), "{error}");
     }

@@ -56,11 +56,20 @@ impl FromStr for VersionId {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let number = text.strip_prefix('v').and_then(|digits| digits.parse().ok());
+        let number = text
+            .strip_prefix('v')
+            .and_then(|digits| digits.parse().ok());
         // Each number has one name: no sign, no extra zeros.
-        let id = number.and_then(Self::from_number).filter(|id| id.to_string() == text);
+        let id = number
+            .and_then(Self::from_number)
+            .filter(|id| id.to_string() == text);
         let expected = "with as many digits as the number needs, but at least four";
-        id.ok_or_else(|| format!("`{text}` is not a version id: expected v0001 to {}, {expected}", Self::LAST))
+        id.ok_or_else(|| {
+            format!(
+                "`{text}` is not a version id: expected v0001 to {}, {expected}",
+                Self::LAST
+            )
+        })
     }
 }
 
@@ -130,9 +139,13 @@ mod tests {
 
     #[test]
     fn a_version_id_has_one_spelling() {
-        for (text, number) in
-            [("v0001", 1), ("v0042", 42), ("v9999", 9999), ("v10000", 10_000), ("v999999999", 999_999_999)]
-        {
+        for (text, number) in [
+            ("v0001", 1),
+            ("v0042", 42),
+            ("v9999", 9999),
+            ("v10000", 10_000),
+            ("v999999999", 999_999_999),
+        ] {
             let id: VersionId = text.parse().unwrap();
             assert_eq!((id.number(), id.to_string().as_str()), (number, text));
             assert_eq!(serde_json::to_string(&id).unwrap(), format!("\"{text}\""));
@@ -163,13 +176,21 @@ mod tests {
             "v\u{661}\u{661}\u{661}\u{661}",
         ] {
             assert!(text.parse::<VersionId>().is_err(), "{text}");
-            assert!(serde_json::from_value::<VersionId>(text.into()).is_err(), "{text}");
+            assert!(
+                serde_json::from_value::<VersionId>(text.into()).is_err(),
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn ids_follow_one_another_until_the_last() {
-        let next = |text: &str| text.parse::<VersionId>().unwrap().next().map(|id| id.to_string());
+        let next = |text: &str| {
+            text.parse::<VersionId>()
+                .unwrap()
+                .next()
+                .map(|id| id.to_string())
+        };
         assert_eq!(next("v0009").as_deref(), Some("v0010"));
         assert_eq!(next("v9999").as_deref(), Some("v10000"));
         assert_eq!(next("v999999999"), None);
@@ -193,12 +214,27 @@ mod tests {
 
     #[test]
     fn lineage_names_versions_and_built_ins_and_nothing_else() {
-        for text in ["v0003", "builtin:disc-count", "builtin:square-weights", "builtin:champion"] {
+        for text in [
+            "v0003",
+            "builtin:disc-count",
+            "builtin:square-weights",
+            "builtin:champion",
+        ] {
             let name: ModelName = serde_json::from_value(text.into()).unwrap();
             assert_eq!(serde_json::to_value(name).unwrap(), text);
         }
-        for text in ["", "champion", "builtin:", "builtin:none", "models/default/v0003", "v3", "../v0003"] {
-            let error = serde_json::from_value::<ModelName>(text.into()).unwrap_err().to_string();
+        for text in [
+            "",
+            "champion",
+            "builtin:",
+            "builtin:none",
+            "models/default/v0003",
+            "v3",
+            "../v0003",
+        ] {
+            let error = serde_json::from_value::<ModelName>(text.into())
+                .unwrap_err()
+                .to_string();
             assert!(error.contains(&format!("`{text}`")), "{error}");
         }
     }

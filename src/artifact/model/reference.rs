@@ -94,7 +94,13 @@ impl AsRef<Self> for KnownModel {
 
 impl KnownModel {
     fn of(document: Arc<ModelDocument>, id: ModelName, place: ModelPlace) -> Self {
-        Self { id, content: document.content, weights: document.weights, document: Some(document), place }
+        Self {
+            id,
+            content: document.content,
+            weights: document.weights,
+            document: Some(document),
+            place,
+        }
     }
 
     /// The version in a folder, or a copy of one under a name that is not a version id.
@@ -120,7 +126,13 @@ impl KnownModel {
             Some(document) => Self::of(document.into(), id, place),
             None => {
                 let model = builtin.model();
-                Self { id, content: model.content_hash(), weights: model.weights_hash(), document: None, place }
+                Self {
+                    id,
+                    content: model.content_hash(),
+                    weights: model.weights_hash(),
+                    document: None,
+                    place,
+                }
             }
         }
     }
@@ -133,11 +145,16 @@ impl KnownModel {
     pub fn load(self) -> Result<LoadedModel, ArtifactError> {
         let loaded = match &self.place {
             ModelPlace::Builtin(builtin) => LoadedModel::builtin(*builtin),
-            ModelPlace::Folder(folder) => LoadedModel::of(Archive::of_folder(folder)?, self.place.clone(), folder)?,
+            ModelPlace::Folder(folder) => {
+                LoadedModel::of(Archive::of_folder(folder)?, self.place.clone(), folder)?
+            }
             ModelPlace::Archive(path) => LoadedModel::read_archive(path)?,
         };
         if loaded.content != self.content {
-            return Err(ArtifactError::damaged(&self.place_name(), "it changed while it was read"));
+            return Err(ArtifactError::damaged(
+                &self.place_name(),
+                "it changed while it was read",
+            ));
         }
         Ok(loaded)
     }
@@ -151,13 +168,18 @@ impl KnownModel {
             {
                 ModelRef::Version(id)
             }
-            (ModelPlace::Folder(path) | ModelPlace::Archive(path), _) => ModelRef::Path(path.clone()),
+            (ModelPlace::Folder(path) | ModelPlace::Archive(path), _) => {
+                ModelRef::Path(path.clone())
+            }
         }
     }
 
     /// The reference by which other files name this model.
     pub fn as_reference(&self) -> ModelReference {
-        ModelReference { id: self.id, content: self.content }
+        ModelReference {
+            id: self.id,
+            content: self.content,
+        }
     }
 
     /// All its files.
@@ -175,14 +197,19 @@ impl KnownModel {
 
     /// Its path, or else its name, for messages.
     pub fn place_name(&self) -> PathBuf {
-        self.place.path().map_or_else(|| self.id.to_string().into(), Path::to_owned)
+        self.place
+            .path()
+            .map_or_else(|| self.id.to_string().into(), Path::to_owned)
     }
 }
 
 impl LoadedModel {
     /// A built-in.
     pub fn builtin(builtin: Builtin) -> Self {
-        Self { known: KnownModel::builtin(builtin), model: builtin.model().into() }
+        Self {
+            known: KnownModel::builtin(builtin),
+            model: builtin.model().into(),
+        }
     }
 
     /// Reads the folder of a version, or a copy of one under a name that is not a version id.
@@ -192,17 +219,28 @@ impl LoadedModel {
     /// A missing or damaged one, or one under the id of another version.
     pub fn read(folder: &Path) -> Result<Self, ArtifactError> {
         read_document(folder)?;
-        Self::of(Archive::of_folder(folder)?, ModelPlace::Folder(folder.to_owned()), folder)
+        Self::of(
+            Archive::of_folder(folder)?,
+            ModelPlace::Folder(folder.to_owned()),
+            folder,
+        )
     }
 
     fn read_archive(path: &Path) -> Result<Self, ArtifactError> {
-        Self::of(Archive::read(path)?, ModelPlace::Archive(path.to_owned()), path)
+        Self::of(
+            Archive::read(path)?,
+            ModelPlace::Archive(path.to_owned()),
+            path,
+        )
     }
 
     fn of(archive: Archive, place: ModelPlace, path: &Path) -> Result<Self, ArtifactError> {
         let model = archive.model(path)?;
         let id = ModelName::Version(archive.document.id);
-        Ok(Self { known: KnownModel::of(archive.document.into(), id, place), model: model.into() })
+        Ok(Self {
+            known: KnownModel::of(archive.document.into(), id, place),
+            model: model.into(),
+        })
     }
 }
 
@@ -266,7 +304,10 @@ impl FromStr for ModelRef {
             return Ok(Self::Builtin(builtin));
         }
         if text.starts_with("builtin:") {
-            return Err(format!("{text} is not a built-in model: choose one of {}", Builtin::names()));
+            return Err(format!(
+                "{text} is not a built-in model: choose one of {}",
+                Builtin::names()
+            ));
         }
         if text == "champion" {
             return Ok(Self::Champion);
@@ -274,7 +315,9 @@ impl FromStr for ModelRef {
         if !is_line(text) {
             return Err("a model is named by one line".to_owned());
         }
-        Ok(text.parse().map_or_else(|_| Self::Path(text.into()), Self::Version))
+        Ok(text
+            .parse()
+            .map_or_else(|_| Self::Path(text.into()), Self::Version))
     }
 }
 
@@ -309,13 +352,19 @@ fn find_at(path: &Path, registry: &Path) -> Result<KnownModel, ArtifactError> {
         if let Some(found) = find_beside(path, registry) {
             return found;
         }
-        if let (Some(parent), Some("champion")) = (path.parent(), path.file_name().and_then(OsStr::to_str)) {
+        if let (Some(parent), Some("champion")) =
+            (path.parent(), path.file_name().and_then(OsStr::to_str))
+        {
             return champion_of(parent);
         }
     } else if !is_folder(path)? {
         let document = Archive::read(path)?.document;
         let id = ModelName::Version(document.id);
-        return Ok(KnownModel::of(document.into(), id, ModelPlace::Archive(path.to_owned())));
+        return Ok(KnownModel::of(
+            document.into(),
+            id,
+            ModelPlace::Archive(path.to_owned()),
+        ));
     } else if !exists(&path.join("model.json"))? && exists(&path.join("champion.json"))? {
         return champion_of(path);
     }
@@ -336,7 +385,9 @@ fn find_beside(path: &Path, registry: &Path) -> Option<Result<KnownModel, Artifa
 
 fn champion_of(registry: &Path) -> Result<KnownModel, ArtifactError> {
     let champion = find_champion(registry)?;
-    champion.ok_or_else(|| ArtifactError::Missing { path: registry.join("champion.json") })
+    champion.ok_or_else(|| ArtifactError::Missing {
+        path: registry.join("champion.json"),
+    })
 }
 
 /// The champion of a registry, if it has one.
@@ -346,11 +397,16 @@ fn champion_of(registry: &Path) -> Result<KnownModel, ArtifactError> {
 /// A damaged `champion.json`, or a champion whose document is missing or damaged.
 pub fn find_champion(registry: &Path) -> Result<Option<KnownModel>, ArtifactError> {
     let file = ChampionFile::read(registry)?;
-    let Some(champion) = file.champion() else { return Ok(None) };
+    let Some(champion) = file.champion() else {
+        return Ok(None);
+    };
     let known = KnownModel::read(&Registry::new(registry).folder_of(champion.id))?;
     if known.content != champion.content {
         let reason = format!("{} is not the model that was promoted", champion.id);
-        return Err(ArtifactError::damaged(&registry.join("champion.json"), reason));
+        return Err(ArtifactError::damaged(
+            &registry.join("champion.json"),
+            reason,
+        ));
     }
     Ok(Some(known))
 }

@@ -35,7 +35,9 @@ pub struct Registry {
 impl Registry {
     /// The registry in this folder, which need not exist yet.
     pub fn new(folder: &Path) -> Self {
-        Self { folder: folder.to_owned() }
+        Self {
+            folder: folder.to_owned(),
+        }
     }
 
     /// Its path.
@@ -59,7 +61,9 @@ impl Registry {
         }
         check_folder(&self.folder)?;
         let entries = entries_in(&self.folder)?.into_iter();
-        let mut ids: Vec<VersionId> = entries.filter_map(|entry| entry.name.to_str()?.parse().ok()).collect();
+        let mut ids: Vec<VersionId> = entries
+            .filter_map(|entry| entry.name.to_str()?.parse().ok())
+            .collect();
         ids.sort_unstable();
         Ok(ids)
     }
@@ -70,7 +74,10 @@ impl Registry {
     ///
     /// A damaged one.
     pub fn documents(&self) -> Result<Vec<ModelDocument>, ArtifactError> {
-        self.ids()?.into_iter().map(|id| read_document(&self.folder_of(id))).collect()
+        self.ids()?
+            .into_iter()
+            .map(|id| read_document(&self.folder_of(id)))
+            .collect()
     }
 
     /// The highest version there ever was: numbers are not used twice.
@@ -87,7 +94,11 @@ impl Registry {
     /// # Errors
     ///
     /// A registry without a free number, or a system error; no new version is left behind.
-    pub fn publish(&self, model: &Model, origin: &VersionOrigin) -> Result<VersionId, ArtifactError> {
+    pub fn publish(
+        &self,
+        model: &Model,
+        origin: &VersionOrigin,
+    ) -> Result<VersionId, ArtifactError> {
         loop {
             let id = self.next_id()?;
             sweep(&self.folder)?;
@@ -109,14 +120,23 @@ impl Registry {
         archive.model(path)?;
         let id = archive.document.id;
         if VersionId::LAST_IMPORTED < id {
-            let reason =
-                format!("its id is {id}: after {last} too few versions could follow", last = VersionId::LAST_IMPORTED);
-            return Err(ArtifactError::unfit(path, format!("{reason}\nuse the file itself: --model takes it")));
+            let reason = format!(
+                "its id is {id}: after {last} too few versions could follow",
+                last = VersionId::LAST_IMPORTED
+            );
+            return Err(ArtifactError::unfit(
+                path,
+                format!("{reason}\nuse the file itself: --model takes it"),
+            ));
         }
         loop {
             if self.ids()?.contains(&id) {
                 let found = read_document(&self.folder_of(id))?;
-                return if found == archive.document { Ok(false) } else { Err(self.taken(id, "has another")) };
+                return if found == archive.document {
+                    Ok(false)
+                } else {
+                    Err(self.taken(id, "has another"))
+                };
             }
             if Some(id) <= self.version_last_closed()? {
                 return Err(self.taken(id, "once had a"));
@@ -133,8 +153,9 @@ impl Registry {
     }
 
     fn taken(&self, id: VersionId, why: &str) -> ArtifactError {
-        let reason =
-            format!("it {why} {id}\nname another registry with --models, or use the file itself: --model takes it");
+        let reason = format!(
+            "it {why} {id}\nname another registry with --models, or use the file itself: --model takes it"
+        );
         ArtifactError::refused("import into", &self.folder, reason)
     }
 
@@ -143,7 +164,9 @@ impl Registry {
     }
 
     fn next_id(&self) -> Result<VersionId, ArtifactError> {
-        let Some(last) = self.version_last()? else { return Ok(VersionId::FIRST) };
+        let Some(last) = self.version_last()? else {
+            return Ok(VersionId::FIRST);
+        };
         last.next().ok_or_else(|| {
             let reason =
                 format!("it has {last}, and no version can come after that\nname another registry with --models");

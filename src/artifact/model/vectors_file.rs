@@ -37,7 +37,11 @@ static COLUMNS: [Column; KEYS + VECTOR_SIZE_MAX as usize] =
 
 /// The columns of `vectors.parquet` for vectors of this many components.
 pub fn vectors_table(size: usize) -> Table {
-    Table { name: "vectors", columns: &COLUMNS[..KEYS + size], nullable: false }
+    Table {
+        name: "vectors",
+        columns: &COLUMNS[..KEYS + size],
+        nullable: false,
+    }
 }
 
 /// The vectors of an evaluation, `[group][feature][component]`, as rows, a row group at a time.
@@ -50,13 +54,21 @@ pub fn to_batches(evaluation: &Evaluation) -> impl Iterator<Item = RecordBatch> 
     let next = move || {
         let group: Vec<Row<'_>> = rows.by_ref().take(ROW_GROUP_ROWS).collect();
         let component = |number: usize| -> ArrayRef {
-            Arc::new(Int16Array::from_iter_values(group.iter().map(|row| i16::from(vector(row)[number]))))
+            Arc::new(Int16Array::from_iter_values(
+                group.iter().map(|row| i16::from(vector(row)[number])),
+            ))
         };
         (!group.is_empty()).then(|| {
             let keys: [ArrayRef; KEYS] = [
-                Arc::new(Int16Array::from_iter_values(group.iter().map(|row| row.range as i16))),
-                Arc::new(StringArray::from_iter_values(group.iter().map(|row| row.pattern))),
-                Arc::new(UInt32Array::from_iter_values(group.iter().map(|row| row.index as u32))),
+                Arc::new(Int16Array::from_iter_values(
+                    group.iter().map(|row| row.range as i16),
+                )),
+                Arc::new(StringArray::from_iter_values(
+                    group.iter().map(|row| row.pattern),
+                )),
+                Arc::new(UInt32Array::from_iter_values(
+                    group.iter().map(|row| row.index as u32),
+                )),
             ];
             table.batch(keys.into_iter().chain((0..size).map(component)).collect())
         })
@@ -83,10 +95,16 @@ pub fn from_batches(
         let groups = batch.column(0).as_primitive::<Int16Type>().values();
         let patterns = batch.column(1).as_string::<i32>();
         let indices = batch.column(2).as_primitive::<UInt32Type>().values();
-        let column = |number: usize| &batch.column(KEYS + number).as_primitive::<Int16Type>().values()[..];
+        let column = |number: usize| {
+            &batch
+                .column(KEYS + number)
+                .as_primitive::<Int16Type>()
+                .values()[..]
+        };
         let components: Vec<&[i16]> = (0..size).map(column).collect();
         for row in 0..batch.num_rows() {
-            let damaged = |reason: String| ArtifactError::damaged(path, format!("row {number}: {reason}"));
+            let damaged =
+                |reason: String| ArtifactError::damaged(path, format!("row {number}: {reason}"));
             let (group, pattern, index) = (groups[row], patterns.value(row), indices[row]);
             let is_next = |feature: &Row<'_>| {
                 feature.index == index as usize
@@ -95,14 +113,18 @@ pub fn from_batches(
             };
             let unknown = || {
                 let feature = format!("group {group}, pattern {}, index {index}", visible(pattern));
-                damaged(format!("{feature} is not a canonical feature after that of the row before"))
+                damaged(format!(
+                    "{feature} is not a canonical feature after that of the row before"
+                ))
             };
             let place = features.find(is_next).ok_or_else(unknown)?.place;
             let vector = &mut vectors[place * size..][..size];
             for (index, (value, column)) in vector.iter_mut().zip(&components).enumerate() {
                 let component = column[row];
                 if component.unsigned_abs() > COMPONENT_MAX.unsigned_abs().into() {
-                    return Err(damaged(format!("component_{index} is {component}, beyond ±{COMPONENT_MAX}")));
+                    return Err(damaged(format!(
+                        "component_{index} is {component}, beyond ±{COMPONENT_MAX}"
+                    )));
                 }
                 *value = component as i8;
             }
@@ -136,7 +158,9 @@ mod tests {
 
     fn batch(rows: &[Row<'_>], size: usize) -> RecordBatch {
         let component = |number: usize| -> ArrayRef {
-            Arc::new(Int16Array::from_iter_values(rows.iter().map(|(.., vector)| vector[number])))
+            Arc::new(Int16Array::from_iter_values(
+                rows.iter().map(|(.., vector)| vector[number]),
+            ))
         };
         let keys: [ArrayRef; KEYS] = [
             Arc::new(Int16Array::from_iter_values(rows.iter().map(|row| row.0))),
@@ -150,7 +174,8 @@ mod tests {
         let mut bytes = Vec::new();
         let table = vectors_table(size);
         let properties = table.properties(&Footer::new()).build();
-        let mut writer = ArrowWriter::try_new(&mut bytes, table.schema(), Some(properties)).unwrap();
+        let mut writer =
+            ArrowWriter::try_new(&mut bytes, table.schema(), Some(properties)).unwrap();
         batches.for_each(|batch| writer.write(&batch).unwrap());
         writer.close().unwrap();
         bytes
@@ -159,8 +184,13 @@ mod tests {
     fn decoded(set: &PatternSet, bytes: Vec<u8>) -> Result<Vec<i8>, String> {
         let path = Path::new("vectors.parquet");
         let rows_max = (set.group_count() * set.feature_count()) as u64;
-        let read =
-            || from_batches(path, set, vectors_table(set.vector_size()).decode_batches(path, bytes.into(), rows_max)?);
+        let read = || {
+            from_batches(
+                path,
+                set,
+                vectors_table(set.vector_size()).decode_batches(path, bytes.into(), rows_max)?,
+            )
+        };
         read().map_err(|error| error.to_string())
     }
 
@@ -168,21 +198,38 @@ mod tests {
     fn vectors_of_every_size_survive_the_file() {
         for size in [1, 2, 16, 32] {
             let set = Arc::new(set(size));
-            let mut vectors: Vec<i8> =
-                (0..set.component_count()).map(|place| (place * 37 % 255) as u8 as i8).map(|byte| byte % 32).collect();
+            let mut vectors: Vec<i8> = (0..set.component_count())
+                .map(|place| (place * 37 % 255) as u8 as i8)
+                .map(|byte| byte % 32)
+                .collect();
             // Some are zero and have no row.
-            vectors.chunks_exact_mut(size).step_by(3).for_each(|vector| vector.fill(0));
+            vectors
+                .chunks_exact_mut(size)
+                .step_by(3)
+                .for_each(|vector| vector.fill(0));
             spread(&set, &mut vectors, size);
             let weights = vec![0; set.phase_count() * set.feature_count()];
-            let evaluation = Evaluation::with_vectors(Arc::clone(&set), weights.clone(), vectors.clone()).unwrap();
+            let evaluation =
+                Evaluation::with_vectors(Arc::clone(&set), weights.clone(), vectors.clone())
+                    .unwrap();
             let rows: usize = to_batches(&evaluation).map(|batch| batch.num_rows()).sum();
             let is_learned = |vector: &[i8]| vector.iter().any(|&component| component != 0);
             let own = |place: usize| set.canonical()[place % 11] as usize == place % 11;
-            let expected = (0..22).filter(|&place| own(place) && is_learned(&vectors[place * size..][..size])).count();
+            let expected = (0..22)
+                .filter(|&place| own(place) && is_learned(&vectors[place * size..][..size]))
+                .count();
             assert_eq!(rows, expected, "{size}");
-            assert_eq!(decoded(&set, encoded(to_batches(&evaluation), size)).unwrap(), vectors, "{size}");
+            assert_eq!(
+                decoded(&set, encoded(to_batches(&evaluation), size)).unwrap(),
+                vectors,
+                "{size}"
+            );
             let empty = Evaluation::new(Arc::clone(&set), weights).unwrap();
-            assert_eq!(decoded(&set, encoded(to_batches(&empty), size)).unwrap(), empty.vectors(), "{size}: no rows");
+            assert_eq!(
+                decoded(&set, encoded(to_batches(&empty), size)).unwrap(),
+                empty.vectors(),
+                "{size}: no rows"
+            );
         }
     }
 
@@ -197,16 +244,29 @@ mod tests {
             (1, "PARITY", 1, &[6, 7]),
         ];
         let mut expected = vec![0; 44];
-        for (feature, vector) in [(1, [1, -31]), (3, [1, -31]), (8, [0, 31]), (9, [3, 0]), (11, [4, 5]), (21, [6, 7])] {
+        for (feature, vector) in [
+            (1, [1, -31]),
+            (3, [1, -31]),
+            (8, [0, 31]),
+            (9, [3, 0]),
+            (11, [4, 5]),
+            (21, [6, 7]),
+        ] {
             expected[2 * feature..][..2].copy_from_slice(&vector);
         }
         for count in 1..=5 {
             let batches = rows.chunks(count).map(|rows| Ok(batch(rows, 2)));
-            assert_eq!(from_batches(Path::new("x"), &set, batches).unwrap(), expected, "{count}");
+            assert_eq!(
+                from_batches(Path::new("x"), &set, batches).unwrap(),
+                expected,
+                "{count}"
+            );
         }
         // The order is kept from batch to batch.
         let repeated = [&rows[..1], &rows[..1]].map(|rows| Ok(batch(rows, 2)));
-        let error = from_batches(Path::new("x"), &set, repeated.into_iter()).unwrap_err().to_string();
+        let error = from_batches(Path::new("x"), &set, repeated.into_iter())
+            .unwrap_err()
+            .to_string();
         let expected = "row 1: group 0, pattern ROW, index 1 is not a canonical feature after that of the row before";
         assert!(error.ends_with(expected), "{error}");
     }
@@ -216,24 +276,65 @@ mod tests {
         let first: Row<'_> = (0, "ROW", 1, &[1, 1]);
         for (row, expected) in [
             ((0, "ROW", 2, &[0, 1][..]), None),
-            ((0, "ROW", 1, &[2, 2][..]), Some("group 0, pattern ROW, index 1")),
-            ((0, "ROW", 0, &[1, 1]), Some("group 0, pattern ROW, index 0")),
-            ((-1, "ROW", 2, &[1, 1]), Some("group -1, pattern ROW, index 2")),
-            ((2, "ROW", 2, &[1, 1]), Some("group 2, pattern ROW, index 2")),
-            ((0, "LINE", 2, &[1, 1]), Some("group 0, pattern LINE, index 2")),
-            ((0, "ROW", 3, &[1, 1]), Some("group 0, pattern ROW, index 3")),
-            ((0, "ROW", 9, &[1, 1]), Some("group 0, pattern ROW, index 9")),
-            ((0, "PARITY", 2, &[1, 1]), Some("group 0, pattern PARITY, index 2")),
-            ((1, "PARITY", u32::MAX, &[1, 1]), Some("group 1, pattern PARITY, index 4294967295")),
-            ((0, "ROW", 2, &[1, 32]), Some("component_1 is 32, beyond ±31")),
-            ((0, "ROW", 2, &[-32, 1]), Some("component_0 is -32, beyond ±31")),
-            ((0, "ROW", 2, &[i16::MIN, 1]), Some("component_0 is -32768, beyond ±31")),
+            (
+                (0, "ROW", 1, &[2, 2][..]),
+                Some("group 0, pattern ROW, index 1"),
+            ),
+            (
+                (0, "ROW", 0, &[1, 1]),
+                Some("group 0, pattern ROW, index 0"),
+            ),
+            (
+                (-1, "ROW", 2, &[1, 1]),
+                Some("group -1, pattern ROW, index 2"),
+            ),
+            (
+                (2, "ROW", 2, &[1, 1]),
+                Some("group 2, pattern ROW, index 2"),
+            ),
+            (
+                (0, "LINE", 2, &[1, 1]),
+                Some("group 0, pattern LINE, index 2"),
+            ),
+            (
+                (0, "ROW", 3, &[1, 1]),
+                Some("group 0, pattern ROW, index 3"),
+            ),
+            (
+                (0, "ROW", 9, &[1, 1]),
+                Some("group 0, pattern ROW, index 9"),
+            ),
+            (
+                (0, "PARITY", 2, &[1, 1]),
+                Some("group 0, pattern PARITY, index 2"),
+            ),
+            (
+                (1, "PARITY", u32::MAX, &[1, 1]),
+                Some("group 1, pattern PARITY, index 4294967295"),
+            ),
+            (
+                (0, "ROW", 2, &[1, 32]),
+                Some("component_1 is 32, beyond ±31"),
+            ),
+            (
+                (0, "ROW", 2, &[-32, 1]),
+                Some("component_0 is -32, beyond ±31"),
+            ),
+            (
+                (0, "ROW", 2, &[i16::MIN, 1]),
+                Some("component_0 is -32768, beyond ±31"),
+            ),
             ((0, "ROW", 2, &[0, 0]), Some("all its components are zero")),
         ] {
-            let found = decoded(&set(2), encoded(std::iter::once(batch(&[first, row], 2)), 2));
+            let found = decoded(
+                &set(2),
+                encoded(std::iter::once(batch(&[first, row], 2)), 2),
+            );
             match (found, expected) {
                 (Ok(_), None) => {}
-                (Err(error), Some(expected)) => assert!(error.contains(&format!("row 1: {expected}")), "{error}"),
+                (Err(error), Some(expected)) => {
+                    assert!(error.contains(&format!("row 1: {expected}")), "{error}");
+                }
                 (found, _) => panic!("{row:?}: {found:?}"),
             }
         }
@@ -243,12 +344,18 @@ mod tests {
     fn a_file_with_other_columns_or_too_many_rows_is_refused() {
         let vector = [1; 32];
         let file = |size: usize, rows: usize| {
-            let rows: Vec<Row<'_>> = (0..rows as u32).map(|index| (0, "ROW", index, &vector[..size])).collect();
+            let rows: Vec<Row<'_>> = (0..rows as u32)
+                .map(|index| (0, "ROW", index, &vector[..size]))
+                .collect();
             encoded(std::iter::once(batch(&rows, size)), size)
         };
         for (size, bytes, expected) in [
             (2, file(1, 1), "it has no column component_1"),
-            (2, file(3, 1), "its column component_2 is not one of `vectors`"),
+            (
+                2,
+                file(3, 1),
+                "its column component_2 is not one of `vectors`",
+            ),
             (32, file(31, 1), "it has no column component_31"),
             (2, file(2, 23), "it has 23 rows, at most 22 expected"),
         ] {

@@ -1,6 +1,8 @@
 //! A model in memory, and a version of it as a folder.
 
-use super::document::{ModelDocument, ModelFile, ModelFormat, ModelKind, VECTORS_FILE, VersionOrigin};
+use super::document::{
+    ModelDocument, ModelFile, ModelFormat, ModelKind, VECTORS_FILE, VersionOrigin,
+};
 use super::features_file::features_text;
 use super::mpc_file::{self, MPC, MpcRow};
 use super::name::VersionId;
@@ -12,7 +14,9 @@ use crate::artifact::publish::{check_folder, exists, publish_bytes, read_bounded
 use crate::artifact::seal::{read_versioned, write_sealed};
 use crate::artifact::table::Footer;
 use crate::artifact::table::row::TableRow;
-use crate::engine::{Counted, Evaluation, MpcTable, NORMAL_QUANTILES, Number, PatternKind, PatternSet, Side};
+use crate::engine::{
+    Counted, Evaluation, MpcTable, NORMAL_QUANTILES, Number, PatternKind, PatternSet, Side,
+};
 use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -39,21 +43,44 @@ pub struct Model {
 impl Model {
     /// A model without MPC statistics.
     pub fn draft(evaluation: Evaluation, visits: Vec<u32>) -> Self {
-        Self { evaluation, visits, mpc: MpcTable::empty(), mpc_samples: Vec::new(), mpc_weights: None }
+        Self {
+            evaluation,
+            visits,
+            mpc: MpcTable::empty(),
+            mpc_samples: Vec::new(),
+            mpc_weights: None,
+        }
     }
 
     /// The hash of patterns, weights and vectors.
     pub fn weights_hash(&self) -> ContentHash {
         let set = self.evaluation.set();
         let weights = self.evaluation.weights();
-        let bytes = |some: &[i16]| some.iter().map(|weight| weight.to_le_bytes()).collect::<Vec<_>>().into_flattened();
+        let bytes = |some: &[i16]| {
+            some.iter()
+                .map(|weight| weight.to_le_bytes())
+                .collect::<Vec<_>>()
+                .into_flattened()
+        };
         let mut hasher = FieldHasher::new("weights");
         hasher.field("patterns", pattern_set_hash(set).to_string().as_bytes());
-        hasher.field_in_parts("weights", size_of_val(weights) as u64, weights.chunks(1 << 16).map(bytes));
+        hasher.field_in_parts(
+            "weights",
+            size_of_val(weights) as u64,
+            weights.chunks(1 << 16).map(bytes),
+        );
         if 0 < set.vector_size() {
             let vectors = self.evaluation.vectors();
-            let bytes = |some: &[i8]| some.iter().map(|component| *component as u8).collect::<Vec<_>>();
-            hasher.field_in_parts("vectors", vectors.len() as u64, vectors.chunks(1 << 16).map(bytes));
+            let bytes = |some: &[i8]| {
+                some.iter()
+                    .map(|component| *component as u8)
+                    .collect::<Vec<_>>()
+            };
+            hasher.field_in_parts(
+                "vectors",
+                vectors.len() as u64,
+                vectors.chunks(1 << 16).map(bytes),
+            );
         }
         hasher.finish()
     }
@@ -68,14 +95,25 @@ impl Model {
         let mut hasher = FieldHasher::new("model");
         hasher.field("weights", weights.to_string().as_bytes());
         for entry in self.mpc.entries() {
-            hasher.field("depths", &[entry.empties_min, entry.empties_max, entry.deep.0, entry.shallow.0]);
+            hasher.field(
+                "depths",
+                &[
+                    entry.empties_min,
+                    entry.empties_max,
+                    entry.deep.0,
+                    entry.shallow.0,
+                ],
+            );
             hasher.field("slope", &entry.slope.to_bits().to_le_bytes());
             hasher.field("offset", &entry.offset.0.to_le_bytes());
             hasher.field("sigma", &entry.sigma.0.to_le_bytes());
             // Statistics of the source's form are normal and do not grow: they count by what that form has.
             if entry.growth != 0.0 || entry.quantiles != NORMAL_QUANTILES {
                 hasher.field("growth", &entry.growth.to_bits().to_le_bytes());
-                let quantiles = entry.quantiles.iter().flat_map(|quantile| quantile.to_bits().to_le_bytes());
+                let quantiles = entry
+                    .quantiles
+                    .iter()
+                    .flat_map(|quantile| quantile.to_bits().to_le_bytes());
                 hasher.field("quantiles", &quantiles.collect::<Vec<u8>>());
             }
         }
@@ -83,7 +121,12 @@ impl Model {
     }
 
     /// Writes the files of a version into an empty folder.
-    pub fn write(&self, folder: &Path, id: VersionId, origin: &VersionOrigin) -> Result<(), ArtifactError> {
+    pub fn write(
+        &self,
+        folder: &Path,
+        id: VersionId,
+        origin: &VersionOrigin,
+    ) -> Result<(), ArtifactError> {
         let set = self.evaluation.set();
         publish_bytes(&folder.join("features.toml"), features_text(set).as_bytes())?;
         let batches = || weights_file::to_batches(&self.evaluation, &self.visits);
@@ -91,7 +134,11 @@ impl Model {
         let vector_size = set.vector_size();
         if 0 < vector_size {
             let batches = || vectors_file::to_batches(&self.evaluation);
-            vectors_table(vector_size).write_batches(&folder.join(VECTORS_FILE), batches, &Footer::new())?;
+            vectors_table(vector_size).write_batches(
+                &folder.join(VECTORS_FILE),
+                batches,
+                &Footer::new(),
+            )?;
         }
         if origin.kind == ModelKind::Model {
             let rows = mpc_file::to_rows(&self.mpc, &self.mpc_samples);
@@ -100,7 +147,13 @@ impl Model {
         let mut files = BTreeMap::new();
         for name in origin.kind.files(0 < vector_size) {
             let bytes = read_bounded(&folder.join(name), SIZE_MAX)?;
-            files.insert(name.to_owned(), ModelFile { bytes: bytes.len() as u64, hash: ContentHash::of(&bytes) });
+            files.insert(
+                name.to_owned(),
+                ModelFile {
+                    bytes: bytes.len() as u64,
+                    hash: ContentHash::of(&bytes),
+                },
+            );
         }
         let document = ModelDocument {
             format: ModelFormat::CURRENT,
@@ -134,7 +187,8 @@ impl Model {
             size => {
                 let path = folder.join(VECTORS_FILE);
                 let rows_max = (set.group_count() * set.feature_count()) as u64;
-                let batches = vectors_table(size).decode_batches(&path, file(VECTORS_FILE), rows_max)?;
+                let batches =
+                    vectors_table(size).decode_batches(&path, file(VECTORS_FILE), rows_max)?;
                 vectors_file::from_batches(&path, &set, batches)?
             }
         };
@@ -145,12 +199,14 @@ impl Model {
             let path = folder.join("mpc.parquet");
             let batch = MPC.decode(&path, file("mpc.parquet"), mpc_file::ROWS_MAX)?;
             let read = MpcRow::from_batch(&batch).and_then(|rows| mpc_file::from_rows(&rows));
-            (model.mpc, model.mpc_samples) = read.map_err(|reason| ArtifactError::damaged(&path, reason))?;
+            (model.mpc, model.mpc_samples) =
+                read.map_err(|reason| ArtifactError::damaged(&path, reason))?;
             model.mpc_weights = document.mpc_weights;
         }
         let weights = model.weights_hash();
         if (weights, model.content_hash_with(weights)) != (document.weights, document.content) {
-            let reason = "its content hash is not that of its patterns, weights, vectors and statistics";
+            let reason =
+                "its content hash is not that of its patterns, weights, vectors and statistics";
             return Err(ArtifactError::damaged(&folder.join("model.json"), reason));
         }
         Ok(model)
@@ -167,7 +223,10 @@ pub fn read_document(folder: &Path) -> Result<ModelDocument, ArtifactError> {
     check_folder(folder)?;
     let path = folder.join("model.json");
     if !exists(&path)? {
-        return Err(ArtifactError::unfit(folder, "it has no model.json: it is not a model"));
+        return Err(ArtifactError::unfit(
+            folder,
+            "it has no model.json: it is not a model",
+        ));
     }
     let document: ModelDocument = read_versioned::<ModelFormat, _>(&path)?;
     let found = document.id;
@@ -184,15 +243,29 @@ pub fn read_document(folder: &Path) -> Result<ModelDocument, ArtifactError> {
 /// The hash of what a pattern set computes; its names do not count. Phases count by the disc count that each begins with.
 pub fn pattern_set_hash(set: &PatternSet) -> ContentHash {
     let mut hasher = FieldHasher::new("pattern set");
-    let starts: Vec<u8> = set.phase_empties_max().iter().map(|empties| 64 - empties).collect();
+    let starts: Vec<u8> = set
+        .phase_empties_max()
+        .iter()
+        .map(|empties| 64 - empties)
+        .collect();
     hasher.field("phase starts", &starts);
     if 0 < set.vector_size() {
-        let starts: Vec<u8> = set.vectors().empties_max.iter().map(|empties| 64 - empties).collect();
-        hasher.field("vectors", &[set.vectors().size]).field("group starts", &starts);
+        let starts: Vec<u8> = set
+            .vectors()
+            .empties_max
+            .iter()
+            .map(|empties| 64 - empties)
+            .collect();
+        hasher
+            .field("vectors", &[set.vectors().size])
+            .field("group starts", &starts);
     }
     for pattern in set.patterns() {
         let (name, numbers) = match &pattern.kind {
-            PatternKind::Squares(squares) => ("squares", squares.iter().map(|square| square.number()).collect()),
+            PatternKind::Squares(squares) => (
+                "squares",
+                squares.iter().map(|square| square.number()).collect(),
+            ),
             PatternKind::Number(Number::Parity) => ("parity", Vec::new()),
             PatternKind::Number(Number::Count { counted, side, cap }) => {
                 let name = match counted {
@@ -234,7 +307,11 @@ mod tests {
         ];
         assert_eq!(BTreeSet::from(hashes.clone()).len(), hashes.len());
         assert_eq!(hashes[0], hash(""), "no vectors");
-        assert_eq!(hashes[2], hash("vectors = 2\nvector_empties_max = [60]"), "the default");
+        assert_eq!(
+            hashes[2],
+            hash("vectors = 2\nvector_empties_max = [60]"),
+            "the default"
+        );
     }
 
     #[test]
@@ -245,7 +322,8 @@ mod tests {
         let count = set.component_count();
         assert_eq!(count, 8);
         let hashes = |vectors: Vec<i8>| {
-            let evaluation = Evaluation::with_vectors(Arc::clone(&set), vec![0; 4], vectors).unwrap();
+            let evaluation =
+                Evaluation::with_vectors(Arc::clone(&set), vec![0; 4], vectors).unwrap();
             let model = Model::draft(evaluation, vec![0; 4]);
             [model.weights_hash(), model.content_hash()].map(|hash| hash.to_string())
         };
@@ -257,7 +335,9 @@ mod tests {
     #[test]
     fn numbers_that_differ_make_sets_that_differ() {
         let hash = |number: &str| {
-            let text = format!("name = \"a\"\nphase_empties_max = [60]\n[[pattern]]\nname = \"b\"\n{number}");
+            let text = format!(
+                "name = \"a\"\nphase_empties_max = [60]\n[[pattern]]\nname = \"b\"\n{number}"
+            );
             pattern_set_hash(&parse_features(&text).unwrap()).to_string()
         };
         let hashes = [
@@ -269,6 +349,10 @@ mod tests {
             hash("kind = \"potential\"\nside = \"own\""),
         ];
         assert_eq!(BTreeSet::from(hashes.clone()).len(), hashes.len());
-        assert_eq!(hashes[1], hash("kind = \"discs\"\nside = \"own\"\ncap = 31"), "the default");
+        assert_eq!(
+            hashes[1],
+            hash("kind = \"discs\"\nside = \"own\"\ncap = 31"),
+            "the default"
+        );
     }
 }

@@ -33,11 +33,18 @@ impl Registry {
             let folder = self.folder_of(id);
             // Only a document that has the step in its text is worth parsing.
             let bytes = read_bounded(&folder.join("model.json"), SIZE_MAX)?;
-            if !bytes.windows(name.len()).any(|window| window == name.as_bytes()) {
+            if !bytes
+                .windows(name.len())
+                .any(|window| window == name.as_bytes())
+            {
                 continue;
             }
             let known = KnownModel::read(&folder)?;
-            if known.document.as_ref().is_some_and(|document| document.origin.step == step) {
+            if known
+                .document
+                .as_ref()
+                .is_some_and(|document| document.origin.step == step)
+            {
                 return Ok(Some(known));
             }
         }
@@ -52,12 +59,22 @@ impl Versions {
     ///
     /// A damaged document.
     pub fn read(registry: &Registry) -> Result<Self, ArtifactError> {
-        let documents: Vec<Arc<ModelDocument>> = registry.documents()?.into_iter().map(Arc::new).collect();
+        let documents: Vec<Arc<ModelDocument>> =
+            registry.documents()?.into_iter().map(Arc::new).collect();
         // Of several the oldest stays.
         let indexed = || documents.iter().enumerate().rev();
-        let by_step = indexed().map(|(index, document)| (document.origin.step, index)).collect();
-        let by_content = indexed().map(|(index, document)| (document.content, index)).collect();
-        Ok(Self { registry: registry.clone(), documents, by_step, by_content })
+        let by_step = indexed()
+            .map(|(index, document)| (document.origin.step, index))
+            .collect();
+        let by_content = indexed()
+            .map(|(index, document)| (document.content, index))
+            .collect();
+        Ok(Self {
+            registry: registry.clone(),
+            documents,
+            by_step,
+            by_content,
+        })
     }
 
     /// The registry.
@@ -81,7 +98,10 @@ impl Versions {
 
     /// The version with this number, if there is one.
     pub fn with_id(&self, id: VersionId) -> Option<KnownModel> {
-        let index = self.documents.binary_search_by_key(&id, |document| document.id).ok()?;
+        let index = self
+            .documents
+            .binary_search_by_key(&id, |document| document.id)
+            .ok()?;
         Some(self.known(&self.documents[index]))
     }
 

@@ -12,11 +12,36 @@ use std::sync::Arc;
 pub static WEIGHTS: Table = Table {
     name: "weights",
     columns: &[
-        Column::new("phase", DataType::Int16, Layout::Dictionary, "range of empty squares; 0 begins the game"),
-        Column::new("pattern", DataType::Utf8, Layout::Dictionary, "name of the pattern"),
-        Column::new("index", DataType::UInt32, Layout::Delta, "configuration, base 3, the smallest of its mirrors"),
-        Column::new("weight", DataType::Int32, Layout::Dictionary, "millidiscs for the side to move"),
-        Column::new("visits", DataType::UInt32, Layout::Dictionary, "training updates that reached this weight"),
+        Column::new(
+            "phase",
+            DataType::Int16,
+            Layout::Dictionary,
+            "range of empty squares; 0 begins the game",
+        ),
+        Column::new(
+            "pattern",
+            DataType::Utf8,
+            Layout::Dictionary,
+            "name of the pattern",
+        ),
+        Column::new(
+            "index",
+            DataType::UInt32,
+            Layout::Delta,
+            "configuration, base 3, the smallest of its mirrors",
+        ),
+        Column::new(
+            "weight",
+            DataType::Int32,
+            Layout::Dictionary,
+            "millidiscs for the side to move",
+        ),
+        Column::new(
+            "visits",
+            DataType::UInt32,
+            Layout::Dictionary,
+            "training updates that reached this weight",
+        ),
     ],
     nullable: false,
 };
@@ -32,31 +57,59 @@ pub(super) struct Row<'a> {
 }
 
 /// The rows of a file: the canonical features of each range of empty squares, range after range.
-pub(super) fn canonical_rows(set: &PatternSet, range_count: usize) -> impl Iterator<Item = Row<'_>> {
-    let patterns =
-        move |range| set.patterns().iter().enumerate().map(move |(number, pattern)| (range, number, pattern));
-    (0..range_count).flat_map(patterns).flat_map(move |(range, number, pattern)| {
-        let first = set.offset(number);
-        let is_canonical = move |index: &usize| set.canonical()[first + index] as usize == first + index;
-        let place = range * set.feature_count() + first;
-        let row = move |index| Row { range, pattern: &pattern.name, index, place: place + index };
-        (0..pattern.configuration_count()).filter(is_canonical).map(row)
-    })
+pub(super) fn canonical_rows(
+    set: &PatternSet,
+    range_count: usize,
+) -> impl Iterator<Item = Row<'_>> {
+    let patterns = move |range| {
+        set.patterns()
+            .iter()
+            .enumerate()
+            .map(move |(number, pattern)| (range, number, pattern))
+    };
+    (0..range_count)
+        .flat_map(patterns)
+        .flat_map(move |(range, number, pattern)| {
+            let first = set.offset(number);
+            let is_canonical =
+                move |index: &usize| set.canonical()[first + index] as usize == first + index;
+            let place = range * set.feature_count() + first;
+            let row = move |index| Row {
+                range,
+                pattern: &pattern.name,
+                index,
+                place: place + index,
+            };
+            (0..pattern.configuration_count())
+                .filter(is_canonical)
+                .map(row)
+        })
 }
 
 /// The weights and visits, `[phase][feature]`, as rows, a row group at a time.
-pub fn to_batches<'a>(evaluation: &'a Evaluation, visits: &'a [u32]) -> impl Iterator<Item = RecordBatch> + 'a {
+pub fn to_batches<'a>(
+    evaluation: &'a Evaluation,
+    visits: &'a [u32],
+) -> impl Iterator<Item = RecordBatch> + 'a {
     let mut rows = canonical_rows(evaluation.set(), evaluation.set().phase_count());
     let next = move || {
         let group: Vec<Row<'_>> = rows.by_ref().take(ROW_GROUP_ROWS).collect();
         let weight = |row: &Row<'_>| i32::from(evaluation.weights()[row.place]);
         (!group.is_empty()).then(|| {
             WEIGHTS.batch(vec![
-                Arc::new(Int16Array::from_iter_values(group.iter().map(|row| row.range as i16))),
-                Arc::new(StringArray::from_iter_values(group.iter().map(|row| row.pattern))),
-                Arc::new(UInt32Array::from_iter_values(group.iter().map(|row| row.index as u32))),
+                Arc::new(Int16Array::from_iter_values(
+                    group.iter().map(|row| row.range as i16),
+                )),
+                Arc::new(StringArray::from_iter_values(
+                    group.iter().map(|row| row.pattern),
+                )),
+                Arc::new(UInt32Array::from_iter_values(
+                    group.iter().map(|row| row.index as u32),
+                )),
                 Arc::new(Int32Array::from_iter_values(group.iter().map(weight))),
-                Arc::new(UInt32Array::from_iter_values(group.iter().map(|row| visits[row.place]))),
+                Arc::new(UInt32Array::from_iter_values(
+                    group.iter().map(|row| visits[row.place]),
+                )),
             ])
         })
     };
@@ -65,7 +118,9 @@ pub fn to_batches<'a>(evaluation: &'a Evaluation, visits: &'a [u32]) -> impl Ite
 
 /// A weight of a file, if it is within ±32,767.
 pub fn weight_of(number: i32) -> Option<i16> {
-    i16::try_from(number).ok().filter(|weight| *weight != i16::MIN)
+    i16::try_from(number)
+        .ok()
+        .filter(|weight| *weight != i16::MIN)
 }
 
 /// The weights and visits, `[phase][feature]`, in the rows of a file, whatever the sizes of its batches.
@@ -92,11 +147,22 @@ pub fn from_batches(
         let counts = batch.column(4).as_primitive::<UInt32Type>().values();
         for at in 0..batch.num_rows() {
             let row = rows.next();
-            let excess = || damaged(format!("row {number} and those after it belong to no feature"));
-            let Row { range: phase, pattern, index, place } = row.ok_or_else(excess)?;
+            let excess = || {
+                damaged(format!(
+                    "row {number} and those after it belong to no feature"
+                ))
+            };
+            let Row {
+                range: phase,
+                pattern,
+                index,
+                place,
+            } = row.ok_or_else(excess)?;
             let is_next = usize::try_from(phases[at]) == Ok(phase) && patterns.value(at) == pattern;
             if !is_next || indices[at] as usize != index {
-                return Err(damaged(format!("row {number} is not phase {phase}, pattern {pattern}, index {index}")));
+                return Err(damaged(format!(
+                    "row {number} is not phase {phase}, pattern {pattern}, index {index}"
+                )));
             }
             let weight = weights[at];
             let beyond = || damaged(format!("row {number}: weight {weight} is beyond ±32767"));
@@ -105,8 +171,16 @@ pub fn from_batches(
             number += 1;
         }
     }
-    if let Some(Row { range: phase, pattern, index, .. }) = rows.next() {
-        return Err(damaged(format!("it ends before phase {phase}, pattern {pattern}, index {index}")));
+    if let Some(Row {
+        range: phase,
+        pattern,
+        index,
+        ..
+    }) = rows.next()
+    {
+        return Err(damaged(format!(
+            "it ends before phase {phase}, pattern {pattern}, index {index}"
+        )));
     }
     spread(set, &mut table, 1);
     Ok((table, visits))

@@ -51,9 +51,18 @@ impl TemporaryFolder {
     pub(super) fn new(parent: &Path) -> io::Result<Self> {
         let claim = temporary_file(parent)?;
         let name = claim.path().file_name().unwrap_or_default();
-        let folder = Builder::new().prefix(name).suffix(FOLDER_SUFFIX).rand_bytes(0).tempdir_in(parent)?;
+        let folder = Builder::new()
+            .prefix(name)
+            .suffix(FOLDER_SUFFIX)
+            .rand_bytes(0)
+            .tempdir_in(parent)?;
         let handle = File::open(folder.path())?;
-        Ok(Self { path: folder.keep(), is_gone: false, _claim: claim, handle })
+        Ok(Self {
+            path: folder.keep(),
+            is_gone: false,
+            _claim: claim,
+            handle,
+        })
     }
 
     /// Removes it with everything in it.
@@ -113,11 +122,20 @@ pub fn sweep_tree(folder: &Path) -> Result<(), ArtifactError> {
 fn sweep_named(folder: &Path, prefix: &str) -> Result<(), ArtifactError> {
     let entries = match entries_in(folder) {
         // A folder can be writable but not readable.
-        Err(ArtifactError::Io { source, .. }) if source.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
+        Err(ArtifactError::Io { source, .. })
+            if source.kind() == io::ErrorKind::PermissionDenied =>
+        {
+            return Ok(());
+        }
         other => other?,
     };
-    for entry in entries.into_iter().filter(|entry| has_prefix(entry, prefix)) {
-        let FolderEntry { path, file_type, .. } = entry;
+    for entry in entries
+        .into_iter()
+        .filter(|entry| has_prefix(entry, prefix))
+    {
+        let FolderEntry {
+            path, file_type, ..
+        } = entry;
         let failed = |source| ArtifactError::io("remove", &path, source);
         if file_type.is_dir() {
             // A claim is created before its folder and removed after it.
@@ -134,7 +152,9 @@ fn sweep_named(folder: &Path, prefix: &str) -> Result<(), ArtifactError> {
 /// Removes a temporary file, and the folder that it claims, unless a living process holds it.
 fn sweep_file(path: &Path) -> io::Result<()> {
     // A file that cannot be opened or locked may be in use. Some file systems lock only files open for writing.
-    let Ok(file) = File::options().read(true).write(true).open(path) else { return Ok(()) };
+    let Ok(file) = File::options().read(true).write(true).open(path) else {
+        return Ok(());
+    };
     if file.try_lock().is_err() || !is_at(&file, path)? {
         return Ok(());
     }
@@ -153,7 +173,14 @@ fn claim_of(folder: &Path) -> Option<PathBuf> {
 /// Ignores what another process has removed already, and what belongs to another user.
 fn gone(removed: io::Result<()>) -> io::Result<()> {
     match removed {
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => Ok(()),
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied
+            ) =>
+        {
+            Ok(())
+        }
         other => other,
     }
 }
@@ -179,7 +206,9 @@ mod tests {
 
     fn names(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder).unwrap();
-        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
         names.sort();
         names
     }
@@ -189,7 +218,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         publish_bytes(&folder.path().join("part-00000.parquet"), b"1").unwrap();
         publish_bytes(&folder.path().join(".DS_Store"), b"1").unwrap();
-        for name in [".tmp-abc", ".tmp-renma-dead00", ".tmp-renma-dead01", ".tmp-renma-dead01.d/positions/part"] {
+        for name in [
+            ".tmp-abc",
+            ".tmp-renma-dead00",
+            ".tmp-renma-dead01",
+            ".tmp-renma-dead01.d/positions/part",
+        ] {
             publish_bytes(&folder.path().join(name), b"half").unwrap();
         }
         publish_bytes(&folder.path().join(".tmp-renma-dead02.d/file"), b"half").unwrap();
@@ -213,7 +247,9 @@ mod tests {
             sweep_own(folder.path()).unwrap();
             sweep_tree(folder.path()).unwrap();
         }
-        assert!(file.path().exists() && draft.path.join("file").exists() && draft.is_whole().unwrap());
+        assert!(
+            file.path().exists() && draft.path.join("file").exists() && draft.is_whole().unwrap()
+        );
         drop((file, draft));
         assert!(names(folder.path()).is_empty());
     }
@@ -227,7 +263,8 @@ mod tests {
                     let folder = folder.path();
                     scope.spawn(move || {
                         for number in 0..50 {
-                            publish_bytes(&folder.join(format!("{writer}-{number}")), b"1").unwrap();
+                            publish_bytes(&folder.join(format!("{writer}-{number}")), b"1")
+                                .unwrap();
                         }
                     })
                 })
@@ -242,11 +279,14 @@ mod tests {
     #[test]
     fn sweeping_a_tree_stays_out_of_links() {
         let root = tempfile::tempdir().unwrap();
-        let [inside, outside] = ["run/selfplay/games/.tmp-a", "elsewhere/.tmp-a"].map(|name| root.path().join(name));
+        let [inside, outside] =
+            ["run/selfplay/games/.tmp-a", "elsewhere/.tmp-a"].map(|name| root.path().join(name));
         publish_bytes(&inside, b"half").unwrap();
         publish_bytes(&outside, b"half").unwrap();
-        std::os::unix::fs::symlink(root.path().join("elsewhere"), root.path().join("run/mpc")).unwrap();
-        std::os::unix::fs::symlink(root.path().join("elsewhere"), root.path().join("link")).unwrap();
+        std::os::unix::fs::symlink(root.path().join("elsewhere"), root.path().join("run/mpc"))
+            .unwrap();
+        std::os::unix::fs::symlink(root.path().join("elsewhere"), root.path().join("link"))
+            .unwrap();
         sweep_tree(&root.path().join("run")).unwrap();
         sweep_tree(&root.path().join("link")).unwrap();
         assert!(!inside.exists() && outside.exists());

@@ -32,7 +32,13 @@ impl RecordBatches<'_> {
         if self.rows_left <= rows_max {
             return Ok(());
         }
-        Err(ArtifactError::damaged(self.path, format!("it has {} rows, at most {rows_max} expected", self.rows_left)))
+        Err(ArtifactError::damaged(
+            self.path,
+            format!(
+                "it has {} rows, at most {rows_max} expected",
+                self.rows_left
+            ),
+        ))
     }
 }
 
@@ -45,7 +51,9 @@ impl Iterator for RecordBatches<'_> {
             return Some(Err(ArtifactError::Interrupted));
         }
         let damaged = |reason: &str| Some(Err(ArtifactError::damaged(self.path, reason)));
-        let next = guarded(self.path, self.size, move || reader.next().transpose().map(|batch| (batch, reader)));
+        let next = guarded(self.path, self.size, move || {
+            reader.next().transpose().map(|batch| (batch, reader))
+        });
         let (batch, reader) = match next {
             Ok((Some(batch), reader)) => (batch, reader),
             Ok((None, _)) if self.rows_left == 0 => return None,
@@ -56,13 +64,26 @@ impl Iterator for RecordBatches<'_> {
         let Some(rows_left) = self.rows_left.checked_sub(rows) else {
             return damaged("it holds more rows than its footer says");
         };
-        let text_size = |column: &ArrayRef| column.as_string_opt::<i32>().map_or(0, |texts| texts.value_data().len());
-        if let Some(size) = batch.columns().iter().map(text_size).find(|&size| rows * ROW_SIZE_MAX < size as u64) {
+        let text_size = |column: &ArrayRef| {
+            column
+                .as_string_opt::<i32>()
+                .map_or(0, |texts| texts.value_data().len())
+        };
+        if let Some(size) = batch
+            .columns()
+            .iter()
+            .map(text_size)
+            .find(|&size| rows * ROW_SIZE_MAX < size as u64)
+        {
             return damaged(&format!("the texts of {rows} rows have {size} bytes"));
         }
         self.rows_left = rows_left;
         self.reader = Some(reader);
-        let columns = self.order.iter().map(|&index| Arc::clone(batch.column(index))).collect();
+        let columns = self
+            .order
+            .iter()
+            .map(|&index| Arc::clone(batch.column(index)))
+            .collect();
         let arranged = RecordBatch::try_new(Arc::clone(&self.schema), columns);
         Some(arranged.map_err(|error| ArtifactError::damaged(self.path, error.to_string())))
     }

@@ -3,7 +3,8 @@
 use super::{Column, Layout};
 use crate::engine::Score;
 use arrow::array::{
-    Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, PrimitiveArray, RecordBatch, StringArray,
+    Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, PrimitiveArray, RecordBatch,
+    StringArray,
 };
 use arrow::datatypes::{DataType, Float64Type, Int16Type, Int32Type, UInt64Type};
 use std::sync::Arc;
@@ -65,7 +66,13 @@ macro_rules! number_cells {
 }
 
 // No column has 8 bits: they wrap in the arithmetic of readers. Results have room for millidiscs.
-number_cells!(u64 as UInt64Type, i32 as Int32Type, u8 as Int16Type, i8 as Int32Type, f64 as Float64Type);
+number_cells!(
+    u64 as UInt64Type,
+    i32 as Int32Type,
+    u8 as Int16Type,
+    i8 as Int32Type,
+    f64 as Float64Type
+);
 
 impl Cell for Score {
     const DATA_TYPE: DataType = i32::DATA_TYPE;
@@ -88,7 +95,9 @@ impl Cell for bool {
     }
 
     fn open(column: &ArrayRef) -> Result<impl Fn(usize) -> Self, String> {
-        let array = column.as_boolean_opt().ok_or_else(|| wrong_type(column, &Self::DATA_TYPE))?;
+        let array = column
+            .as_boolean_opt()
+            .ok_or_else(|| wrong_type(column, &Self::DATA_TYPE))?;
         Ok(|row| array.value(row))
     }
 }
@@ -101,7 +110,9 @@ impl Cell for String {
     }
 
     fn open(column: &ArrayRef) -> Result<impl Fn(usize) -> Self, String> {
-        let array = column.as_string_opt::<i32>().ok_or_else(|| wrong_type(column, &Self::DATA_TYPE))?;
+        let array = column
+            .as_string_opt::<i32>()
+            .ok_or_else(|| wrong_type(column, &Self::DATA_TYPE))?;
         Ok(|row| array.value(row).to_owned())
     }
 }
@@ -116,7 +127,11 @@ impl<T: Cell> Cell for Option<T> {
 
     fn open(column: &ArrayRef) -> Result<impl Fn(usize) -> Self, String> {
         let (value, nulls) = (T::open(column)?, column.nulls());
-        Ok(move |row| nulls.is_none_or(|nulls| nulls.is_valid(row)).then(|| value(row)))
+        Ok(move |row| {
+            nulls
+                .is_none_or(|nulls| nulls.is_valid(row))
+                .then(|| value(row))
+        })
     }
 }
 
@@ -125,8 +140,18 @@ fn wrong_type(column: &ArrayRef, expected: &DataType) -> String {
 }
 
 /// The column of the values of type `T`.
-pub const fn column<T: Cell>(name: &'static str, layout: Layout, description: &'static str) -> Column {
-    Column { name, data_type: T::DATA_TYPE, layout, description, is_optional: T::IS_OPTIONAL }
+pub const fn column<T: Cell>(
+    name: &'static str,
+    layout: Layout,
+    description: &'static str,
+) -> Column {
+    Column {
+        name,
+        data_type: T::DATA_TYPE,
+        layout,
+        description,
+        is_optional: T::IS_OPTIONAL,
+    }
 }
 
 /// Declares a row with its columns: `/// description`, then `name: type, Layout;`.
@@ -181,7 +206,12 @@ pub(crate) use table_rows;
 /// # Errors
 ///
 /// A column that is missing, or that no row can have.
-pub fn open_column<T: Cell>(batch: &RecordBatch, name: &str) -> Result<impl Fn(usize) -> T, String> {
-    let column = batch.column_by_name(name).ok_or_else(|| format!("column {name} is missing"))?;
+pub fn open_column<T: Cell>(
+    batch: &RecordBatch,
+    name: &str,
+) -> Result<impl Fn(usize) -> T, String> {
+    let column = batch
+        .column_by_name(name)
+        .ok_or_else(|| format!("column {name} is missing"))?;
     T::open(column).map_err(|reason| format!("column {name} {reason}"))
 }

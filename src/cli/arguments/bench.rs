@@ -21,7 +21,9 @@ pub enum BenchCommand {
     #[command(after_help = "Example: renma bench search --depth 8 --model models/default/v0002")]
     Search(BenchSearchArguments),
     /// Solve positions of games near their end, one thread
-    #[command(after_help = "Example: renma bench endgame --depth 14,18,20 --model builtin:champion")]
+    #[command(
+        after_help = "Example: renma bench endgame --depth 14,18,20 --model builtin:champion"
+    )]
     Endgame(BenchEndgameArguments),
     /// Train on the rows of a dataset in memory, without publishing a model
     #[command(
@@ -35,7 +37,9 @@ pub enum BenchCommand {
         dataset: PathBuf,
     },
     /// Play games into a temporary folder
-    #[command(after_help = "Example: renma bench generate --config configs/default.toml --games 200")]
+    #[command(
+        after_help = "Example: renma bench generate --config configs/default.toml --games 200"
+    )]
     Generate {
         #[command(flatten)]
         config: ConfigArguments,

@@ -7,12 +7,19 @@ use crate::curate::import::ImportFormat;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
-const EXPORT_FORMATS: [Choice<ExportFormat>; 1] =
-    [(ExportFormat::Obf, "obf", "One position per line, with the best move and its score in whole discs")];
+const EXPORT_FORMATS: [Choice<ExportFormat>; 1] = [(
+    ExportFormat::Obf,
+    "obf",
+    "One position per line, with the best move and its score in whole discs",
+)];
 
 const IMPORT_FORMATS: [Choice<ImportFormat>; 4] = [
     (ImportFormat::Wthor, "wthor", "Tournament games: .wtb"),
-    (ImportFormat::Transcripts, "transcripts", "One game per line: f5d6c3..."),
+    (
+        ImportFormat::Transcripts,
+        "transcripts",
+        "One game per line: f5d6c3...",
+    ),
     (
         ImportFormat::Parquet,
         "parquet",
@@ -31,7 +38,9 @@ pub enum DatasetCommand {
     /// Check hashes, schema and rows, replay every game, and recompute the verdict of a gate
     Verify(VerifyArguments),
     /// Summarize: counts, histograms, duplicates, variety, errors
-    #[command(after_help = "Example: renma dataset inspect datasets/default/selfplay/generation=0001")]
+    #[command(
+        after_help = "Example: renma dataset inspect datasets/default/selfplay/generation=0001"
+    )]
     Inspect {
         /// The dataset folder
         #[arg(value_name = "DIR")]
@@ -59,7 +68,9 @@ pub struct ExportArguments {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "Example: renma dataset verify datasets/default/selfplay/generation=0001 --remake 1%")]
+#[command(
+    after_help = "Example: renma dataset verify datasets/default/selfplay/generation=0001 --remake 1%"
+)]
 pub struct VerifyArguments {
     /// The dataset folder
     #[arg(value_name = "DIR")]
@@ -79,7 +90,9 @@ pub struct VerifyArguments {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "Example: renma dataset import WTH_2023.wtb --format wthor --output datasets/ffo/imported/2023")]
+#[command(
+    after_help = "Example: renma dataset import WTH_2023.wtb --format wthor --output datasets/ffo/imported/2023"
+)]
 pub struct ImportArguments {
     /// The file
     #[arg(value_name = "FILE")]
@@ -106,7 +119,17 @@ pub struct ImportArguments {
 
 /// A share as people write it: `1%` or `0.01`.
 fn share(text: &str) -> Result<f64, String> {
-    let (digits, unit) = text.strip_suffix('%').map_or((text, 1.0), |digits| (digits, 100.0));
-    let share = digits.trim().parse::<f64>().map_err(|error| error.to_string())? / unit;
-    if 0.0 < share && share <= 1.0 { Ok(share) } else { Err("expected more than 0 and at most 100%".into()) }
+    let (digits, unit) = text
+        .strip_suffix('%')
+        .map_or((text, 1.0), |digits| (digits, 100.0));
+    let share = digits
+        .trim()
+        .parse::<f64>()
+        .map_err(|error| error.to_string())?
+        / unit;
+    if 0.0 < share && share <= 1.0 {
+        Ok(share)
+    } else {
+        Err("expected more than 0 and at most 100%".into())
+    }
 }

@@ -6,7 +6,13 @@ use clap::{Command, CommandFactory};
 
 /// The headings with their commands, in the order of the help.
 const COMMANDS: &[(&str, &[&str])] = &[
-    ("Loop", &["init", "run", "generate", "train", "fit-mpc", "gate", "promote", "status", "report", "gc", "config"]),
+    (
+        "Loop",
+        &[
+            "init", "run", "generate", "train", "fit-mpc", "gate", "promote", "status", "report",
+            "gc", "config",
+        ],
+    ),
     ("Data", &["dataset"]),
     ("Models", &["model", "eval", "solve"]),
     ("Engine", &["play", "serve", "nboard", "gtp"]),
@@ -35,7 +41,10 @@ pub enum Detail {
 pub fn command(detail: Detail) -> Command {
     let command = Arguments::command();
     // The only options of the program alone are the global ones.
-    let options = format!("{head}{GLOBAL_OPTIONS}:{head:#}\n{{options}}", head = command.get_styles().get_header());
+    let options = format!(
+        "{head}{GLOBAL_OPTIONS}:{head:#}\n{{options}}",
+        head = command.get_styles().get_header()
+    );
     let listing = listing(&command, detail);
     let command = command.help_template(format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{listing}\n{options}{{after-help}}"
@@ -46,7 +55,9 @@ pub fn command(detail: Detail) -> Command {
             argument.hide_short_help(is_hidden)
         }),
         Detail::Long | Detail::All => {
-            let codes = MEANINGS.iter().map(|(code, meaning)| format!("{code:>5}  {meaning}\n"));
+            let codes = MEANINGS
+                .iter()
+                .map(|(code, meaning)| format!("{code:>5}  {meaning}\n"));
             let codes: String = codes.collect();
             with_all_options(command).after_help(format!("Exit codes:\n{codes}\n{MORE}"))
         }
@@ -55,31 +66,54 @@ pub fn command(detail: Detail) -> Command {
 
 /// The command with the options that its short help hides; it keeps the short layout, a line per option.
 fn with_all_options(command: Command) -> Command {
-    command.mut_args(|argument| argument.hide_short_help(false)).mut_subcommands(with_all_options)
+    command
+        .mut_args(|argument| argument.hide_short_help(false))
+        .mut_subcommands(with_all_options)
 }
 
 /// The help of the command that these words name, or the error if none has that name.
 pub fn page(all: bool, command_words: &[String]) -> clap::Error {
-    let words = ["renma"].into_iter().chain(command_words.iter().map(String::as_str)).chain(["--help"]);
+    let words = ["renma"]
+        .into_iter()
+        .chain(command_words.iter().map(String::as_str))
+        .chain(["--help"]);
     let parsed = command(if all { Detail::All } else { Detail::Long }).try_get_matches_from(words);
     parsed.expect_err("--help ends the parsing")
 }
 
 /// The commands with what they do, under their headings.
 fn listing(command: &Command, detail: Detail) -> String {
-    let (head, name_style) = (command.get_styles().get_header(), command.get_styles().get_literal());
-    let width = COMMANDS.iter().flat_map(|(_, names)| *names).map(|name| name.len()).max().unwrap_or(0);
+    let (head, name_style) = (
+        command.get_styles().get_header(),
+        command.get_styles().get_literal(),
+    );
+    let width = COMMANDS
+        .iter()
+        .flat_map(|(_, names)| *names)
+        .map(|name| name.len())
+        .max()
+        .unwrap_or(0);
     let mut text = String::new();
     for (heading, names) in COMMANDS {
-        let named = names.iter().filter_map(|name| command.find_subcommand(name));
-        let listed: Vec<&Command> = named.filter(|inner| detail == Detail::All || !inner.is_hide_set()).collect();
+        let named = names
+            .iter()
+            .filter_map(|name| command.find_subcommand(name));
+        let listed: Vec<&Command> = named
+            .filter(|inner| detail == Detail::All || !inner.is_hide_set())
+            .collect();
         if listed.is_empty() {
             continue;
         }
         text += &format!("\n{head}{heading}:{head:#}\n");
         for inner in listed {
-            let about = inner.get_about().map(ToString::to_string).unwrap_or_default();
-            text += &format!("  {name_style}{:<width$}{name_style:#}  {about}\n", inner.get_name());
+            let about = inner
+                .get_about()
+                .map(ToString::to_string)
+                .unwrap_or_default();
+            text += &format!(
+                "  {name_style}{:<width$}{name_style:#}  {about}\n",
+                inner.get_name()
+            );
         }
     }
     text
@@ -92,7 +126,11 @@ mod tests {
 
     #[test]
     fn every_command_is_under_one_heading() {
-        let listed: Vec<&str> = COMMANDS.iter().flat_map(|(_, names)| *names).copied().collect();
+        let listed: Vec<&str> = COMMANDS
+            .iter()
+            .flat_map(|(_, names)| *names)
+            .copied()
+            .collect();
         let command = Arguments::command();
         let there: BTreeSet<&str> = command.get_subcommands().map(Command::get_name).collect();
         assert_eq!(listed.iter().copied().collect::<BTreeSet<_>>(), there);

@@ -15,8 +15,16 @@ use std::time::Duration;
 
 const METRICS_FORMATS: [Choice<MetricsFormat>; 3] = [
     (MetricsFormat::Bmf, "bmf", "Bencher Metric Format, JSON"),
-    (MetricsFormat::BenchmarkAction, "benchmark-action", "The JSON of the custom tools of github-action-benchmark"),
-    (MetricsFormat::Openmetrics, "openmetrics", "OpenMetrics, the text that Prometheus reads"),
+    (
+        MetricsFormat::BenchmarkAction,
+        "benchmark-action",
+        "The JSON of the custom tools of github-action-benchmark",
+    ),
+    (
+        MetricsFormat::Openmetrics,
+        "openmetrics",
+        "OpenMetrics, the text that Prometheus reads",
+    ),
 ];
 
 /// A run and its folders.
@@ -39,7 +47,12 @@ impl RunArguments {
     /// The config, and the run as a command line names it.
     pub fn load(&self) -> anyhow::Result<(LoadedConfig, Invocation)> {
         check_registry(self.models.as_deref())?;
-        Ok(invocation(&self.config, &self.set, self.models.as_deref(), self.datasets.as_deref())?)
+        Ok(invocation(
+            &self.config,
+            &self.set,
+            self.models.as_deref(),
+            self.datasets.as_deref(),
+        )?)
     }
 }
 
@@ -53,7 +66,11 @@ pub fn invocation(
     let loaded = load_config_with(config, &set.settings)?;
     let invocation = Invocation {
         config: from_here(config),
-        settings: set.settings.iter().map(|setting| setting.line().to_owned()).collect(),
+        settings: set
+            .settings
+            .iter()
+            .map(|setting| setting.line().to_owned())
+            .collect(),
         models: registry_folder(models, &loaded.name),
         datasets: datasets.map_or_else(|| Path::new("datasets").join(&loaded.name), Path::to_owned),
     };

@@ -9,7 +9,9 @@ use std::path::PathBuf;
 #[derive(Debug, Subcommand)]
 pub enum ShardCommand {
     /// Make shard K of a plan; repeating it, on any machine, is harmless
-    #[command(after_help = "In a Slurm array K is $SLURM_ARRAY_TASK_ID.\n\nExample: renma shard run plan.json 0")]
+    #[command(
+        after_help = "In a Slurm array K is $SLURM_ARRAY_TASK_ID.\n\nExample: renma shard run plan.json 0"
+    )]
     Run {
         /// The plan
         plan: PathBuf,

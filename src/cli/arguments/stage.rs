@@ -43,7 +43,10 @@ pub struct StageArguments {
 
 /// A size with its unit: a bare 4 is meant as gigabytes, and would be 4 bytes.
 pub fn memory(text: &str) -> Result<ByteSize, &'static str> {
-    let size = text.parse().ok().filter(|_| text.contains(char::is_alphabetic));
+    let size = text
+        .parse()
+        .ok()
+        .filter(|_| text.contains(char::is_alphabetic));
     size.ok_or("expected a number with its unit, such as --memory 4GB")
 }
 
@@ -95,7 +98,9 @@ pub struct TrainArguments {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "Example: renma fit-mpc --config configs/default.toml --model v0001 --models models/try")]
+#[command(
+    after_help = "Example: renma fit-mpc --config configs/default.toml --model v0001 --models models/try"
+)]
 pub struct FitMpcArguments {
     #[command(flatten)]
     pub stage: StageArguments,
@@ -145,10 +150,16 @@ pub struct GateArguments {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "Example: renma promote models/try/v0002 --verdict datasets/try/gate/generation=0001")]
+#[command(
+    after_help = "Example: renma promote models/try/v0002 --verdict datasets/try/gate/generation=0001"
+)]
 pub struct PromoteArguments {
     /// The version: a folder, or an id with --models
-    #[arg(required_unless_present = "rollback", conflicts_with = "rollback", value_name = "MODEL")]
+    #[arg(
+        required_unless_present = "rollback",
+        conflicts_with = "rollback",
+        value_name = "MODEL"
+    )]
     pub model: Option<ModelRef>,
     /// Take back the last promotion; each call takes back one more
     #[arg(long)]

@@ -13,8 +13,17 @@ use std::io::stdout;
 use std::path::Path;
 
 /// The columns of a dataset of positions.
-const COLUMNS: [&str; 9] =
-    ["empties", "rows", "exact", "random", "score", "|score-static|", "|score-result|", "scores", "results"];
+const COLUMNS: [&str; 9] = [
+    "empties",
+    "rows",
+    "exact",
+    "random",
+    "score",
+    "|score-static|",
+    "|score-result|",
+    "scores",
+    "results",
+];
 
 /// Those that a narrow terminal does without, in the order in which they go.
 const DISPENSABLE: [usize; 5] = [3, 2, 6, 8, 5];
@@ -28,12 +37,19 @@ pub fn describe(folder: &Path, inspection: &Inspection) -> String {
     let rows = rows.max(1) as f64;
     let mut columns: Vec<_> = inspection.column_bytes.iter().collect();
     columns.sort_by_key(|(name, bytes)| (Reverse(**bytes), (*name).clone()));
-    let lines = columns
-        .into_iter()
-        .map(|(name, &bytes)| [name.clone(), thousands(bytes), format!("{:.3}", bytes as f64 / rows)]);
+    let lines = columns.into_iter().map(|(name, &bytes)| {
+        [
+            name.clone(),
+            thousands(bytes),
+            format!("{:.3}", bytes as f64 / rows),
+        ]
+    });
     let columns = table(["column", "bytes", &format!("per {item}")], lines);
     let bytes = inspection.bytes as f64 / rows;
-    format!("{}: {bytes:.2} bytes per {item}\n{text}\n{columns}", folder.display())
+    format!(
+        "{}: {bytes:.2} bytes per {item}\n{text}\n{columns}",
+        folder.display()
+    )
 }
 
 fn percent(count: u64, total: u64) -> f64 {
@@ -42,15 +58,26 @@ fn percent(count: u64, total: u64) -> f64 {
 
 fn describe_positions(summary: &PositionsSummary) -> String {
     let share = |count: u64| format!("{:.2} %", percent(count, summary.positions));
-    let (games, positions) = (counted(summary.games, "game"), counted(summary.positions, "position"));
+    let (games, positions) = (
+        counted(summary.games, "game"),
+        counted(summary.positions, "position"),
+    );
     let [duplicates, mirrored] = [summary.duplicates, summary.duplicates_up_to_symmetry].map(share);
-    let mut text = format!("{games}, {positions}\nduplicates: {duplicates} ({mirrored} up to symmetry)\n");
+    let mut text =
+        format!("{games}, {positions}\nduplicates: {duplicates} ({mirrored} up to symmetry)\n");
     for (column, count) in &summary.missing {
-        text += &format!("{column} is missing in {} ({})\n", counted(*count, "row"), share(*count));
+        text += &format!(
+            "{column} is missing in {} ({})\n",
+            counted(*count, "row"),
+            share(*count)
+        );
     }
     for opening in &summary.openings {
         let (distinct, games) = (thousands(opening.distinct), counted(opening.games, "game"));
-        text += &format!("openings at ply {}: {distinct} different in {games}\n", opening.ply);
+        text += &format!(
+            "openings at ply {}: {distinct} different in {games}\n",
+            opening.ply
+        );
     }
     let lines = summary.by_empties.iter().map(|line| {
         [
@@ -58,7 +85,9 @@ fn describe_positions(summary: &PositionsSummary) -> String {
             thousands(line.rows),
             format!("{:.1} %", percent(line.exact, line.rows)),
             format!("{:.1} %", percent(line.random, line.rows)),
-            line.score.discs().map_or("-".to_owned(), |value| format!("{value:+.2}")),
+            line.score
+                .discs()
+                .map_or("-".to_owned(), |value| format!("{value:+.2}")),
             discs(line.static_error.discs()),
             discs(line.result_error.discs()),
             format!("|{}|", bars(&line.scores)),
@@ -66,7 +95,9 @@ fn describe_positions(summary: &PositionsSummary) -> String {
         ]
     });
     let table = narrow_table(COLUMNS, lines, terminal_width(stdout()), &DISPENSABLE);
-    text + &format!("\nerrors in discs; histograms from -64 to 64 in bins of {BIN_DISCS}\n{table}\n")
+    text + &format!(
+        "\nerrors in discs; histograms from -64 to 64 in bins of {BIN_DISCS}\n{table}\n"
+    )
 }
 
 /// A mean in discs, where there is one.
@@ -79,29 +110,66 @@ fn empties_range(min: u8) -> String {
 }
 
 fn describe_gate(summary: &GateSummary) -> String {
-    let VerdictFile { verdict, candidate, baseline, score, test, openings, .. } = &summary.verdict;
+    let VerdictFile {
+        verdict,
+        candidate,
+        baseline,
+        score,
+        test,
+        openings,
+        ..
+    } = &summary.verdict;
     let (verdict, candidate, baseline) = (verdict.name(), &candidate.id, &baseline.id);
-    let &MatchScore { wins, draws, losses, discs_mean, elo, elo_low, elo_high, interval, .. } = score;
+    let &MatchScore {
+        wins,
+        draws,
+        losses,
+        discs_mean,
+        elo,
+        elo_low,
+        elo_high,
+        interval,
+        ..
+    } = score;
     let (games, points) = (thousands(summary.games), 100.0 * score.points);
-    let mut text = format!("{verdict}: {candidate} over {baseline} in {games} games: +{wins} ={draws} -{losses}\n");
+    let mut text = format!(
+        "{verdict}: {candidate} over {baseline} in {games} games: +{wins} ={draws} -{losses}\n"
+    );
     text += &format!("{points:.1} % of points, {discs_mean:+.2} discs per game, ");
-    text += &format!("Elo {} ({interval} standard errors)\n", elo_text([elo, elo_low, elo_high]));
+    text += &format!(
+        "Elo {} ({interval} standard errors)\n",
+        elo_text([elo, elo_low, elo_high])
+    );
     let [none, half, one, one_and_half, two] = score.pairs;
-    text += &format!("pairs by points: 0: {none}, ½: {half}, 1: {one}, 1½: {one_and_half}, 2: {two}\n");
+    text +=
+        &format!("pairs by points: 0: {none}, ½: {half}, 1: {one}, 1½: {one_and_half}, 2: {two}\n");
     if let Some(test) = test {
-        let looks: Vec<String> = summary.looks.iter().map(|look| format!("{}: {:+.2}", look.pairs, look.llr)).collect();
+        let looks: Vec<String> = summary
+            .looks
+            .iter()
+            .map(|look| format!("{}: {:+.2}", look.pairs, look.llr))
+            .collect();
         let (low, high) = (test.llr_low, test.llr_high);
-        text += &format!("log-likelihood ratio by pairs, from {low:+.2} to {high:+.2}: {}\n", looks.join(", "));
+        text += &format!(
+            "log-likelihood ratio by pairs, from {low:+.2} to {high:+.2}: {}\n",
+            looks.join(", ")
+        );
     }
     let drawn = counted(openings.drawn, "opening");
     let [repeated, in_training, unbalanced] =
         [openings.repeated, openings.in_training, openings.unbalanced].map(thousands);
-    text + &format!("{drawn} drawn: {repeated} repeated, {in_training} in training data, {unbalanced} unbalanced\n")
+    text + &format!(
+        "{drawn} drawn: {repeated} repeated, {in_training} in training data, {unbalanced} unbalanced\n"
+    )
 }
 
 fn describe_mpc(summary: &MpcSummary) -> String {
-    let [from_trees, solved] = [summary.from_trees, summary.solved].map(|count| percent(count, summary.samples));
-    let (games, samples) = (counted(summary.games, "game"), counted(summary.samples, "sample"));
+    let [from_trees, solved] =
+        [summary.from_trees, summary.solved].map(|count| percent(count, summary.samples));
+    let (games, samples) = (
+        counted(summary.games, "game"),
+        counted(summary.samples, "sample"),
+    );
     let [searches, nodes] = [summary.rows, summary.nodes].map(thousands);
     let origins = format!("{from_trees:.1} % from search trees, {solved:.1} % solved");
     format!("{games}, {samples} ({origins}), {searches} searches, {nodes} nodes\n")
@@ -115,9 +183,22 @@ mod tests {
     #[test]
     fn the_summary_of_positions_fits_80_columns() {
         let bins = format!("|{}|", "█".repeat(BINS));
-        let row = ["20-24", "12,345,678", "100.0 %", "12.3 %", "+12.34", "12.34", "12.34", &bins, &bins];
+        let row = [
+            "20-24",
+            "12,345,678",
+            "100.0 %",
+            "12.3 %",
+            "+12.34",
+            "12.34",
+            "12.34",
+            &bins,
+            &bins,
+        ];
         let text = narrow_table(COLUMNS, [row.map(str::to_owned)], Some(80), &DISPENSABLE);
-        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 80),
+            "{text}"
+        );
         assert!(text.contains(&bins), "{text}");
     }
 }

@@ -11,15 +11,29 @@ use crate::run::folders::plan_of_selfplay;
 use serde_json::json;
 
 pub fn run(session: &Session, arguments: &VerifyArguments) -> anyhow::Result<()> {
-    let &VerifyArguments { ref dataset, fast, remake, .. } = arguments;
+    let &VerifyArguments {
+        ref dataset,
+        fast,
+        remake,
+        ..
+    } = arguments;
     let seed = remake.map(|_| arguments.seed.unwrap_or_else(fresh_seed));
     let models = arguments.models.as_deref();
-    let task = VerifyTask { dataset, fast, remake, seed: seed.unwrap_or_default(), models };
+    let task = VerifyTask {
+        dataset,
+        fast,
+        remake,
+        seed: seed.unwrap_or_default(),
+        models,
+    };
     let name_makers = |error: StageError| match plan_of_selfplay(dataset) {
         Some(plan) => name_makers(error, &plan, dataset),
         None => error,
     };
-    let VerifyReport { checked, games_remade } = verify(task, session.context()).map_err(name_makers)?;
+    let VerifyReport {
+        checked,
+        games_remade,
+    } = verify(task, session.context()).map_err(name_makers)?;
     let (games, what) = describe(&checked);
     let mut text = format!("dataset verify: {} is sound: {what}", dataset.display());
     if let Some(seed) = seed {
@@ -29,7 +43,11 @@ pub fn run(session: &Session, arguments: &VerifyArguments) -> anyhow::Result<()>
         }
     }
     say(&text);
-    let share = if games_remade < games { share_found(games_remade, FOUND) } else { 0.0 };
+    let share = if games_remade < games {
+        share_found(games_remade, FOUND)
+    } else {
+        0.0
+    };
     session.print_json(&json!({
         "verified": checked,
         "games_remade": games_remade,
@@ -41,15 +59,42 @@ pub fn run(session: &Session, arguments: &VerifyArguments) -> anyhow::Result<()>
 /// The number of games, and all counts in words.
 fn describe(checked: &VerifiedCounts) -> (u64, String) {
     let (games, others) = match *checked {
-        VerifiedCounts::Positions { games, positions, replayed } => {
-            (games, format!("{}, {} replayed", counted(positions, "position"), counted(replayed, "game")))
-        }
-        VerifiedCounts::Gate { games, replayed, verdict } => {
-            (games, format!("{} replayed, verdict {}", counted(replayed, "game"), verdict.name()))
-        }
-        VerifiedCounts::Mpc { games, samples, rows } => {
-            (games, format!("{}, {} searches", counted(samples, "sample"), thousands(rows)))
-        }
+        VerifiedCounts::Positions {
+            games,
+            positions,
+            replayed,
+        } => (
+            games,
+            format!(
+                "{}, {} replayed",
+                counted(positions, "position"),
+                counted(replayed, "game")
+            ),
+        ),
+        VerifiedCounts::Gate {
+            games,
+            replayed,
+            verdict,
+        } => (
+            games,
+            format!(
+                "{} replayed, verdict {}",
+                counted(replayed, "game"),
+                verdict.name()
+            ),
+        ),
+        VerifiedCounts::Mpc {
+            games,
+            samples,
+            rows,
+        } => (
+            games,
+            format!(
+                "{}, {} searches",
+                counted(samples, "sample"),
+                thousands(rows)
+            ),
+        ),
     };
     (games, format!("{}, {others}", counted(games, "game")))
 }

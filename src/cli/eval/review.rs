@@ -9,8 +9,13 @@ use std::path::Path;
 
 /// An error unless each line is a game.
 pub fn check_games(name: &Path, games: &[Game]) -> Result<(), ArtifactError> {
-    let Some(place) = games.iter().position(|game| game.plies().is_empty()) else { return Ok(()) };
-    let reason = format!("position {} has no moves\n--review reads games, f5d6c3..., one per line", place + 1);
+    let Some(place) = games.iter().position(|game| game.plies().is_empty()) else {
+        return Ok(());
+    };
+    let reason = format!(
+        "position {} has no moves\n--review reads games, f5d6c3..., one per line",
+        place + 1
+    );
     Err(ArtifactError::unfit(name, reason))
 }
 
@@ -35,7 +40,9 @@ pub fn move_json(reviewed: &ReviewedMove) -> Value {
 /// The turning points of a game in its order, and what each side lost in all.
 pub fn describe_review(number: usize, played: &[ReviewedMove]) -> String {
     let discs = |score: Score| format!("{:.2}", score.discs());
-    let turning_points = (1..).zip(played).filter(|(_, reviewed)| reviewed.is_turning_point());
+    let turning_points = (1..)
+        .zip(played)
+        .filter(|(_, reviewed)| reviewed.is_turning_point());
     let rows = turning_points.map(|(number, reviewed): (usize, _)| {
         [
             number.to_string(),
@@ -53,7 +60,18 @@ pub fn describe_review(number: usize, played: &[ReviewedMove]) -> String {
         discs(Score(moves.map(|reviewed| reviewed.loss().0).sum()))
     };
     let names = ["move", "side", "played", "lost", "best", "value", "exact"];
-    let (count, moves) = (counted(rows.len() as u64, "turning point"), counted(played.len() as u64, "move"));
-    let points = if rows.is_empty() { String::new() } else { format!("{}\n", table(names, rows)) };
-    format!("game {number}: {count} in {moves}; X lost {} discs, O lost {}\n{points}", lost(true), lost(false))
+    let (count, moves) = (
+        counted(rows.len() as u64, "turning point"),
+        counted(played.len() as u64, "move"),
+    );
+    let points = if rows.is_empty() {
+        String::new()
+    } else {
+        format!("{}\n", table(names, rows))
+    };
+    format!(
+        "game {number}: {count} in {moves}; X lost {} discs, O lost {}\n{points}",
+        lost(true),
+        lost(false)
+    )
 }

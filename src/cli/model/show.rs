@@ -12,7 +12,12 @@ use crate::statistics::elo::elo_text;
 use serde_json::{Value, json};
 use std::path::Path;
 
-pub fn show(session: &Session, name: &ModelRef, models: &Path, datasets: &Path) -> anyhow::Result<()> {
+pub fn show(
+    session: &Session,
+    name: &ModelRef,
+    models: &Path,
+    datasets: &Path,
+) -> anyhow::Result<()> {
     let model = name.load(models)?;
     let versions = Versions::read(&Registry::new(models))?;
     let history = ModelHistory::read(&model, &versions, models, datasets)?;
@@ -52,36 +57,104 @@ fn json_of(model: &LoadedModel, history: &ModelHistory) -> Value {
 
 fn rows_of(model: &LoadedModel, history: &ModelHistory) -> Vec<String> {
     let set = model.model.evaluation.set();
-    let numbers = [(set.instances().len(), "instance"), (set.numbers().len(), "number"), (set.phase_count(), "phase")];
-    let numbers = numbers.map(|(count, noun)| counted(count as u64, noun)).join(", ");
+    let numbers = [
+        (set.instances().len(), "instance"),
+        (set.numbers().len(), "number"),
+        (set.phase_count(), "phase"),
+    ];
+    let numbers = numbers
+        .map(|(count, noun)| counted(count as u64, noun))
+        .join(", ");
     let patterns = format!("{}, {numbers}", set.name());
     let origin = model.document.as_ref().map(|document| &document.origin);
-    let mut rows = vec![row("model", &format!("{} ({})", model.id, model.content.short())), row("patterns", &patterns)];
+    let mut rows = vec![
+        row(
+            "model",
+            &format!("{} ({})", model.id, model.content.short()),
+        ),
+        row("patterns", &patterns),
+    ];
     if 0 < set.vector_size() {
-        let [components, groups] = [(set.vector_size(), "component"), (set.group_count(), "group")]
-            .map(|(count, noun)| counted(count as u64, noun));
+        let [components, groups] = [
+            (set.vector_size(), "component"),
+            (set.group_count(), "group"),
+        ]
+        .map(|(count, noun)| counted(count as u64, noun));
         rows.push(row("vectors", &format!("{components}, {groups} of phases")));
     }
     rows.extend(origin.map(|origin| {
-        row("kind", &format!("{} by {}, step {}", kind_word(origin.kind), origin.stage, origin.step.short()))
+        row(
+            "kind",
+            &format!(
+                "{} by {}, step {}",
+                kind_word(origin.kind),
+                origin.stage,
+                origin.step.short()
+            ),
+        )
     }));
     rows.extend(history.training.as_ref().map(|training| {
-        let games = if training.held_out { "held-out games" } else { "the training rows: no games were held out" };
-        row("error", &format!("{:.2} discs on {games}", training.after.all.mae))
+        let games = if training.held_out {
+            "held-out games"
+        } else {
+            "the training rows: no games were held out"
+        };
+        row(
+            "error",
+            &format!("{:.2} discs on {games}", training.after.all.mae),
+        )
     }));
-    rows.push(row("exact MAE", &format!("{:.2} discs on the near-even positions of the yardstick", history.exact_mae)));
+    rows.push(row(
+        "exact MAE",
+        &format!(
+            "{:.2} discs on the near-even positions of the yardstick",
+            history.exact_mae
+        ),
+    ));
     let standing = history.standing.as_ref().map(Standing::text);
     rows.extend(standing.map(|elo| row("Elo", &format!("{elo} on the ladder of all gates"))));
     rows.extend(history.promotion.map(|number| {
-        let now = if history.is_champion() { "champion" } else { "former champion" };
-        row("champion", &format!("{now}, promotion {number} of {}", history.promotion_count))
+        let now = if history.is_champion() {
+            "champion"
+        } else {
+            "former champion"
+        };
+        row(
+            "champion",
+            &format!("{now}, promotion {number} of {}", history.promotion_count),
+        )
     }));
     let parent = origin.and_then(|origin| origin.parent.as_ref());
-    rows.extend(parent.map(|parent| row("parent", &format!("{} ({})", parent.id, parent.content.short()))));
-    rows.extend(history.trained_on.iter().map(|link| row("trained on", &dataset_text(link))));
-    rows.extend(history.children.iter().map(|child| row("child", &child.to_string())));
-    rows.extend(history.played.iter().map(|link| row("played", &dataset_text(link))));
-    rows.extend(history.gates.iter().map(|gate| row("gate", &gate_text(gate))));
+    rows.extend(parent.map(|parent| {
+        row(
+            "parent",
+            &format!("{} ({})", parent.id, parent.content.short()),
+        )
+    }));
+    rows.extend(
+        history
+            .trained_on
+            .iter()
+            .map(|link| row("trained on", &dataset_text(link))),
+    );
+    rows.extend(
+        history
+            .children
+            .iter()
+            .map(|child| row("child", &child.to_string())),
+    );
+    rows.extend(
+        history
+            .played
+            .iter()
+            .map(|link| row("played", &dataset_text(link))),
+    );
+    rows.extend(
+        history
+            .gates
+            .iter()
+            .map(|gate| row("gate", &gate_text(gate))),
+    );
     rows
 }
 
@@ -91,13 +164,30 @@ fn row(name: &str, text: &str) -> String {
 
 fn dataset_text(link: &DatasetLink) -> String {
     let place = link.folder.as_ref().map_or("gone", String::as_str);
-    let (games, positions) = (counted(link.games, "game"), counted(link.positions, "position"));
-    format!("generation {}: {games}, {positions} ({}), {place}", link.generation, link.content.short())
+    let (games, positions) = (
+        counted(link.games, "game"),
+        counted(link.positions, "position"),
+    );
+    format!(
+        "generation {}: {games}, {positions} ({}), {place}",
+        link.generation,
+        link.content.short()
+    )
 }
 
 fn gate_text(gate: &RunGate) -> String {
-    let VerdictFile { verdict, candidate, baseline, score, .. } = &gate.verdict;
+    let VerdictFile {
+        verdict,
+        candidate,
+        baseline,
+        score,
+        ..
+    } = &gate.verdict;
     let players = format!("{} over {}: {}", candidate.id, baseline.id, verdict.name());
     let elo = elo_text([score.elo, score.elo_low, score.elo_high]);
-    format!("generation {}: {players}, Elo {elo}, {}", gate.generation, gate.folder.display())
+    format!(
+        "generation {}: {players}, Elo {elo}, {}",
+        gate.generation,
+        gate.folder.display()
+    )
 }

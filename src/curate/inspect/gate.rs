@@ -29,5 +29,9 @@ pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<GateSum
         context.progress.advance(1);
     }
     let looks = decider.map_or_else(Vec::new, |decider| decider.looks);
-    Ok(GateSummary { games: dataset.manifest().rows(GATE_GAMES.name), looks, verdict })
+    Ok(GateSummary {
+        games: dataset.manifest().rows(GATE_GAMES.name),
+        looks,
+        verdict,
+    })
 }

@@ -24,11 +24,17 @@ pub struct MpcSummary {
 /// Summarizes all samples of a dataset.
 pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<MpcSummary, StageError> {
     let games = dataset.manifest().done;
-    let mut summary = MpcSummary { games, rows: dataset.manifest().rows(MPC_SAMPLES.name), ..MpcSummary::default() };
+    let mut summary = MpcSummary {
+        games,
+        rows: dataset.manifest().rows(MPC_SAMPLES.name),
+        ..MpcSummary::default()
+    };
     for index in 0..dataset.part_count() {
         context.check()?;
         let rows: Vec<MpcSampleRow> = dataset.read(&MPC_SAMPLES, index, context.stop)?;
-        summary.nodes = rows.iter().fold(summary.nodes, |sum, row| sum.saturating_add(row.nodes));
+        summary.nodes = rows
+            .iter()
+            .fold(summary.nodes, |sum, row| sum.saturating_add(row.nodes));
         for sample in rows.chunk_by(|left, right| left.sample_id == right.sample_id) {
             summary.samples += 1;
             summary.from_trees += u64::from(sample[0].alpha.is_some());

@@ -89,7 +89,11 @@ impl EmptiesSummary {
 
 fn bin(score: Score) -> usize {
     let width = Score::from(Discs(BIN_DISCS)).0;
-    (score.0.saturating_add(Score::MAX.0 + width / 2).clamp(0, 2 * Score::MAX.0 + width / 2) / width) as usize
+    (score
+        .0
+        .saturating_add(Score::MAX.0 + width / 2)
+        .clamp(0, 2 * Score::MAX.0 + width / 2)
+        / width) as usize
 }
 
 /// The number of different openings after some plies.
@@ -123,14 +127,20 @@ pub struct PositionsSummary {
 }
 
 /// Summarizes all positions of a dataset.
-pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<PositionsSummary, StageError> {
+pub(super) fn inspect(
+    dataset: &Dataset,
+    context: Context<'_>,
+) -> Result<PositionsSummary, StageError> {
     let (mut boards, mut canonical_boards) = (HashSet::new(), HashSet::new());
     let mut openings: BTreeMap<u8, (u64, BTreeSet<Position>)> = BTreeMap::new();
     let mut by_empties: BTreeMap<u8, EmptiesSummary> = BTreeMap::new();
     let mut missing = BTreeMap::new();
     for index in 0..dataset.part_count() {
         let rows = dataset.rows(index, context.stop)?;
-        for (column, values) in PositionRow::COLUMNS.iter().zip(PositionRow::to_columns(&rows)) {
+        for (column, values) in PositionRow::COLUMNS
+            .iter()
+            .zip(PositionRow::to_columns(&rows))
+        {
             if 0 < values.null_count() {
                 *missing.entry(column.name).or_default() += values.null_count() as u64;
             }
@@ -141,9 +151,14 @@ pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<Positio
             let summary = by_empties.entry(range).or_default();
             summary.empties_min = range;
             summary.add(&row);
-            boards.insert(fingerprint(&[row.black, row.white, u64::from(row.black_to_move)]));
+            boards.insert(fingerprint(&[
+                row.black,
+                row.white,
+                u64::from(row.black_to_move),
+            ]));
             // A row with overlapping boards is not a position; `dataset verify` names it.
-            let colored = ColoredPosition::from_boards(Black(row.black), White(row.white), row.black_to_move);
+            let colored =
+                ColoredPosition::from_boards(Black(row.black), White(row.white), row.black_to_move);
             let Some(colored) = colored else { continue };
             let canonical = colored.position.canonical();
             canonical_boards.insert(fingerprint(&[canonical.player(), canonical.opponent()]));
@@ -185,9 +200,18 @@ mod tests {
 
     #[test]
     fn a_bin_holds_what_is_nearest_to_its_multiple_of_8_discs() {
-        for (discs, expected) in
-            [(-65, 0), (-64, 0), (-61, 0), (-60, 1), (-4, 8), (0, 8), (3, 8), (4, 9), (60, 16), (64, 16)]
-        {
+        for (discs, expected) in [
+            (-65, 0),
+            (-64, 0),
+            (-61, 0),
+            (-60, 1),
+            (-4, 8),
+            (0, 8),
+            (3, 8),
+            (4, 9),
+            (60, 16),
+            (64, 16),
+        ] {
             assert_eq!(bin(Discs(discs).into()), expected, "{discs} discs");
         }
         // Values that no valid row has are counted at the end, and verified elsewhere.

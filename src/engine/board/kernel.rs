@@ -74,7 +74,10 @@ impl KernelChoice {
             #[cfg(target_arch = "x86_64")]
             Instructions::Avx512,
         ];
-        all.map(Self).into_iter().filter(|kernel| *kernel <= Self::detect()).collect()
+        all.map(Self)
+            .into_iter()
+            .filter(|kernel| *kernel <= Self::detect())
+            .collect()
     }
 
     /// The fastest kernel that this machine runs.
@@ -90,7 +93,11 @@ impl KernelChoice {
             let avx512 = is_x86_feature_detected!("avx512f")
                 && is_x86_feature_detected!("avx512vl")
                 && is_x86_feature_detected!("avx512cd");
-            return Self(if avx512 { Instructions::Avx512 } else { Instructions::Avx2 });
+            return Self(if avx512 {
+                Instructions::Avx512
+            } else {
+                Instructions::Avx2
+            });
         }
         Self::PORTABLE
     }

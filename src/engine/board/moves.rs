@@ -42,7 +42,9 @@ pub(super) fn last_flip_count<K: Kernel>(player: u64, square: usize) -> u32 {
         Instructions::Any => portable::last_flip_count(player, square),
         // SAFETY: a kernel is used only where `KernelChoice` found that the machine runs it.
         #[cfg(target_arch = "x86_64")]
-        Instructions::Avx2 | Instructions::Avx512 => unsafe { avx2::last_flip_count(player, square) },
+        Instructions::Avx2 | Instructions::Avx512 => unsafe {
+            avx2::last_flip_count(player, square)
+        },
     }
 }
 
@@ -59,8 +61,9 @@ mod tests {
         for &(player, opponent) in boards {
             answers.push(super::legal_moves::<K>(player, opponent));
             answers.extend((0..64).map(|square| super::flips::<K>(player, opponent, square)));
-            answers
-                .extend((0..64).map(|square| u64::from(super::last_flip_count::<K>(player & !(1 << square), square))));
+            answers.extend((0..64).map(|square| {
+                u64::from(super::last_flip_count::<K>(player & !(1 << square), square))
+            }));
         }
         answers
     }
@@ -69,7 +72,9 @@ mod tests {
     fn kernels_agree_on_random_boards() {
         let mut state = 1_u64;
         let mut next = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             state ^ (state >> 29)
         };
         let boards: Vec<(u64, u64)> = (0..20_000)
@@ -80,7 +85,10 @@ mod tests {
             .collect();
         let plain = with_kernel!(KernelChoice::PORTABLE, answers(&boards));
         for kernel in KernelChoice::all() {
-            assert!(plain == with_kernel!(kernel, answers(&boards)), "{kernel:?}");
+            assert!(
+                plain == with_kernel!(kernel, answers(&boards)),
+                "{kernel:?}"
+            );
         }
     }
 }

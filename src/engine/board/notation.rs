@@ -30,7 +30,10 @@ pub struct ColoredPosition {
 
 impl ColoredPosition {
     /// The start of a game.
-    pub const START: Self = Self { position: Position::START, black_to_move: true };
+    pub const START: Self = Self {
+        position: Position::START,
+        black_to_move: true,
+    };
 
     /// A position from the discs of each color, unless a square holds both.
     ///
@@ -45,25 +48,41 @@ impl ColoredPosition {
     /// let (black, white) = ColoredPosition::START.boards();
     /// assert_eq!(ColoredPosition::from_boards(white, black, true), Some(ColoredPosition::START));
     /// ```
-    pub fn from_boards(Black(black): Black, White(white): White, black_to_move: bool) -> Option<Self> {
-        let (player, opponent) = if black_to_move { (black, white) } else { (white, black) };
-        Some(Self { position: Position::new(Player(player), Opponent(opponent))?, black_to_move })
+    pub fn from_boards(
+        Black(black): Black,
+        White(white): White,
+        black_to_move: bool,
+    ) -> Option<Self> {
+        let (player, opponent) = if black_to_move {
+            (black, white)
+        } else {
+            (white, black)
+        };
+        Some(Self {
+            position: Position::new(Player(player), Opponent(opponent))?,
+            black_to_move,
+        })
     }
 
     /// The discs of each color.
     pub fn boards(self) -> (Black, White) {
         let (player, opponent) = (self.position.player(), self.position.opponent());
-        if self.black_to_move { (Black(player), White(opponent)) } else { (Black(opponent), White(player)) }
+        if self.black_to_move {
+            (Black(player), White(opponent))
+        } else {
+            (Black(opponent), White(player))
+        }
     }
 
     /// The board as 64 characters from a1: `X` black, `O` white, `-` empty.
     pub fn board_text(self) -> String {
         let (Black(black), White(white)) = self.boards();
-        let character = |square: Square| match (black & square.bit() != 0, white & square.bit() != 0) {
-            (true, _) => 'X',
-            (_, true) => 'O',
-            _ => '-',
-        };
+        let character =
+            |square: Square| match (black & square.bit() != 0, white & square.bit() != 0) {
+                (true, _) => 'X',
+                (_, true) => 'O',
+                _ => '-',
+            };
         Square::all().map(character).collect()
     }
 
@@ -101,13 +120,18 @@ pub struct NotationError {
 }
 
 fn error(byte: usize, reason: impl Into<String>) -> NotationError {
-    NotationError { byte, reason: reason.into() }
+    NotationError {
+        byte,
+        reason: reason.into(),
+    }
 }
 
 /// Whether a line begins with a move, perhaps a numbered one: no board begins with a letter and a digit from 1 to 8.
 pub fn is_transcript(line: &str) -> bool {
     let mut letters = after_number(line).bytes();
-    letters.next().is_some_and(|column| matches!(column, b'a'..=b'h' | b'A'..=b'H'))
+    letters
+        .next()
+        .is_some_and(|column| matches!(column, b'a'..=b'h' | b'A'..=b'H'))
         && letters.next().is_some_and(|row| matches!(row, b'1'..=b'8'))
 }
 
@@ -128,7 +152,8 @@ pub fn parse_obf(line: &str) -> Result<Option<ObfLine>, NotationError> {
     let mut byte = head.len() + 1;
     for field in fields {
         if !field.trim().is_empty() {
-            let score = parse_scored_move(field.trim(), colored.position).map_err(|reason| error(byte, reason))?;
+            let score = parse_scored_move(field.trim(), colored.position)
+                .map_err(|reason| error(byte, reason))?;
             scores.extend(score);
         }
         byte += field.len() + 1;
@@ -144,11 +169,17 @@ pub fn parse_obf(line: &str) -> Result<Option<ObfLine>, NotationError> {
 pub fn parse_board(text: &str) -> Result<ColoredPosition, NotationError> {
     let (mut black, mut white) = (0_u64, 0_u64);
     let bytes = text.as_bytes();
-    let length = bytes.iter().position(u8::is_ascii_whitespace).unwrap_or(bytes.len());
+    let length = bytes
+        .iter()
+        .position(u8::is_ascii_whitespace)
+        .unwrap_or(bytes.len());
     // The side to move may follow the board without a blank.
     let side_length = length.saturating_sub(64);
     if length < 64 || 1 < side_length || side_length == 1 && !text[length..].trim().is_empty() {
-        return Err(error(length.min(64), format!("the board has {length} characters, 64 expected: `X`, `O` and `-`")));
+        return Err(error(
+            length.min(64),
+            format!("the board has {length} characters, 64 expected: `X`, `O` and `-`"),
+        ));
     }
     for (square, &character) in Square::all().zip(bytes) {
         match character {
@@ -162,7 +193,12 @@ pub fn parse_board(text: &str) -> Result<ColoredPosition, NotationError> {
     let black_to_move = match side.trim() {
         "X" | "x" | "*" | "B" | "b" => true,
         "O" | "o" | "W" | "w" => false,
-        _ => return Err(error(64, "the side to move is missing: expected ` X;` or ` O;`")),
+        _ => {
+            return Err(error(
+                64,
+                "the side to move is missing: expected ` X;` or ` O;`",
+            ));
+        }
     };
     ColoredPosition::from_boards(Black(black), White(white), black_to_move)
         .ok_or_else(|| error(0, "a square holds two discs"))
@@ -172,16 +208,26 @@ pub fn parse_board(text: &str) -> Result<ColoredPosition, NotationError> {
 /// a known score it is `None`: Edax names a line of moves, whose score is that of the first, and has a score for those that it does not
 /// know: `a1:--:-127`.
 fn parse_scored_move(text: &str, position: Position) -> Result<Option<MoveScore>, String> {
-    let (names, discs) = text.rsplit_once(':').map_or((text, None), |(names, discs)| (names, Some(discs)));
+    let (names, discs) = text
+        .rsplit_once(':')
+        .map_or((text, None), |(names, discs)| (names, Some(discs)));
     let moves: Result<Vec<_>, _> = names.split(':').map(parse_move).collect();
     let moves = moves.map_err(|error| error.to_string())?;
-    let (Some(discs), Some(&square)) = (discs, moves.first()) else { return Ok(None) };
+    let (Some(discs), Some(&square)) = (discs, moves.first()) else {
+        return Ok(None);
+    };
     let discs = discs.trim().trim_start_matches('+');
-    let discs = Discs(discs.parse().map_err(|_| format!("`{}` is not a score in discs", discs.escape_debug()))?);
+    let discs = Discs(
+        discs
+            .parse()
+            .map_err(|_| format!("`{}` is not a score in discs", discs.escape_debug()))?,
+    );
     let legal = position.legal_moves();
     match square {
         _ if discs == EDAX_UNKNOWN => Ok(None),
-        _ if discs < Discs::MIN || Discs::MAX < discs => Err(format!("{} discs is beyond ±64", discs.0)),
+        _ if discs < Discs::MIN || Discs::MAX < discs => {
+            Err(format!("{} discs is beyond ±64", discs.0))
+        }
         Some(square) if legal & square.bit() == 0 => Err(format!("{square} is illegal")),
         None if legal != 0 && !names.trim_start().starts_with(NO_MOVE) => {
             Err("a pass is illegal: there is a legal move".to_owned())
@@ -197,7 +243,10 @@ fn parse_scored_move(text: &str, position: Position) -> Result<Option<MoveScore>
 /// A text that names neither.
 pub fn parse_move(text: &str) -> Result<Option<Square>, SquareError> {
     let name = text.split('/').next().unwrap_or_default().trim();
-    if ["pa", "pass", "ps", NO_MOVE].iter().any(|pass| name.eq_ignore_ascii_case(pass)) {
+    if ["pa", "pass", "ps", NO_MOVE]
+        .iter()
+        .any(|pass| name.eq_ignore_ascii_case(pass))
+    {
         return Ok(None);
     }
     name.parse().map(Some)
@@ -210,14 +259,24 @@ pub fn move_text(square: Option<Square>, pass: &str) -> String {
 
 /// The moves and passes (`None`) of a transcript `f5d6c3…`, each with its first byte, up to the first text that is neither;
 /// blanks and the numbers of moves (`1. f5 d6 2. c3`) are ignored, and the rules are not checked.
-pub fn parse_moves(text: &str) -> impl Iterator<Item = Result<(usize, Option<Square>), NotationError>> {
+pub fn parse_moves(
+    text: &str,
+) -> impl Iterator<Item = Result<(usize, Option<Square>), NotationError>> {
     let mut rest = text;
     std::iter::from_fn(move || {
         rest = after_number(rest);
         let byte = text.len() - rest.len();
-        let is_long = rest.get(..4).is_some_and(|word| word.eq_ignore_ascii_case("pass"));
-        let mut letters = rest.char_indices().filter(|(_, letter)| !letter.is_whitespace());
-        let name: String = letters.by_ref().take(if is_long { 4 } else { 2 }).map(|(_, letter)| letter).collect();
+        let is_long = rest
+            .get(..4)
+            .is_some_and(|word| word.eq_ignore_ascii_case("pass"));
+        let mut letters = rest
+            .char_indices()
+            .filter(|(_, letter)| !letter.is_whitespace());
+        let name: String = letters
+            .by_ref()
+            .take(if is_long { 4 } else { 2 })
+            .map(|(_, letter)| letter)
+            .collect();
         rest = letters.next().map_or("", |(next, _)| &rest[next..]);
         let square = || parse_move(&name).map_err(|reason| error(byte, reason.to_string()));
         (!name.is_empty()).then(|| square().map(|square| (byte, square)))
@@ -229,7 +288,11 @@ fn after_number(text: &str) -> &str {
     let text = text.trim_start();
     let end = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
     let is_number = end.starts_with('.') && end.len() < text.len();
-    if is_number { end.trim_start_matches('.').trim_start() } else { text }
+    if is_number {
+        end.trim_start_matches('.').trim_start()
+    } else {
+        text
+    }
 }
 
 /// A transcript as [`parse_moves`] reads it.
@@ -245,7 +308,10 @@ mod tests {
     fn a_board_survives_text() {
         let line = "--XXXXX--OOOXX-O-OOOXXOX-OXOXOXXOXXXOXXX--XOXOXX-XXXOOO--OOOOO-- X; g8:+18;";
         let ObfLine { colored, .. } = parse_obf(line).unwrap().unwrap();
-        assert_eq!((colored.board_text(), colored.side_text()), (line[..64].to_owned(), "X"));
+        assert_eq!(
+            (colored.board_text(), colored.side_text()),
+            (line[..64].to_owned(), "X")
+        );
         assert_eq!(parse_obf("  "), Ok(None));
     }
 
@@ -256,18 +322,41 @@ mod tests {
         let over = "-".repeat(64);
         for (board, listed, expected) in [
             (&start, " X;", vec![]),
-            (&start, " X; d3:+2;C4:-4 ; e6:0", vec![("d3", 2), ("c4", -4), ("e6", 0)]),
-            (&start, " X; A1:--:-127;--:-127;; a1:-127; f5:64;", vec![("f5", 64)]),
+            (
+                &start,
+                " X; d3:+2;C4:-4 ; e6:0",
+                vec![("d3", 2), ("c4", -4), ("e6", 0)],
+            ),
+            (
+                &start,
+                " X; A1:--:-127;--:-127;; a1:-127; f5:64;",
+                vec![("f5", 64)],
+            ),
             (&start, " X; d3; pa; a1", vec![]),
-            (&start, " X; d3:c3:+2; e6:--:-64;", vec![("d3", 2), ("e6", -64)]),
+            (
+                &start,
+                " X; d3:c3:+2; e6:--:-64;",
+                vec![("d3", 2), ("e6", -64)],
+            ),
             (&passes, " X; pa:-2;", vec![("--", -2)]),
             (&over, " O; --:+0;", vec![("--", 0)]),
-            (&start, " X; --:+2; d3:-4; --:c4:-6", vec![("--", 2), ("d3", -4), ("--", -6)]),
+            (
+                &start,
+                " X; --:+2; d3:-4; --:c4:-6",
+                vec![("--", 2), ("d3", -4), ("--", -6)],
+            ),
         ] {
             let read = parse_obf(&format!("{board}{listed}")).unwrap().unwrap();
             assert_eq!(read.colored.board_text(), **board, "{listed}");
-            let scores: Vec<_> = read.scores.iter().map(|&MoveScore { square, discs }| (square, discs.0)).collect();
-            let expected: Vec<_> = expected.iter().map(|&(name, discs)| (parse_move(name).unwrap(), discs)).collect();
+            let scores: Vec<_> = read
+                .scores
+                .iter()
+                .map(|&MoveScore { square, discs }| (square, discs.0))
+                .collect();
+            let expected: Vec<_> = expected
+                .iter()
+                .map(|&(name, discs)| (parse_move(name).unwrap(), discs))
+                .collect();
             assert_eq!(scores, expected, "{listed}");
         }
     }
@@ -278,7 +367,10 @@ mod tests {
         for (listed, words) in [
             (" X; d3:0; a1:+2;", "a1 is illegal"),
             (" X; d3:0; d4:+2;", "d4 is illegal"),
-            (" X; d3:0; pa:+2;", "a pass is illegal: there is a legal move"),
+            (
+                " X; d3:0; pa:+2;",
+                "a pass is illegal: there is a legal move",
+            ),
             (" X; d3:0; e6:65;", "65 discs is beyond ±64"),
             (" X; d3:0; e6:-65", "-65 discs is beyond ±64"),
         ] {
@@ -312,10 +404,16 @@ mod tests {
             let reason = parse_obf(&format!("{} X;", "-".repeat(length))).map(|_| ());
             let expected = format!("the board has {length} characters, 64 expected");
             // Without a board the line is blank up to the side to move.
-            assert!(reason.clone().unwrap_err().reason.starts_with(&expected), "{reason:?}");
+            assert!(
+                reason.clone().unwrap_err().reason.starts_with(&expected),
+                "{reason:?}"
+            );
         }
         for side in ["X;", " X;", "O", "   O ;"] {
-            assert!(parse_obf(&format!("{}{side}", "-".repeat(64))).is_ok(), "{side}");
+            assert!(
+                parse_obf(&format!("{}{side}", "-".repeat(64))).is_ok(),
+                "{side}"
+            );
         }
     }
 
@@ -323,17 +421,41 @@ mod tests {
     fn a_transcript_is_a_list_of_squares() {
         let read = |text: &str| parse_moves(text).collect::<Result<Vec<_>, _>>();
         let moves = read("f5 D6c3").unwrap();
-        assert_eq!(moves.iter().map(|(byte, _)| *byte).collect::<Vec<_>>(), [0, 3, 5]);
-        assert_eq!(moves_text(moves.into_iter().filter_map(|(_, square)| square)), "f5d6c3");
-        for numbered in ["1. f5 2. D6 3. c3", "1.f5d6 2.c3", " 1. f5 1... d6 2. c3 ", "F5D6C3"] {
+        assert_eq!(
+            moves.iter().map(|(byte, _)| *byte).collect::<Vec<_>>(),
+            [0, 3, 5]
+        );
+        assert_eq!(
+            moves_text(moves.into_iter().filter_map(|(_, square)| square)),
+            "f5d6c3"
+        );
+        for numbered in [
+            "1. f5 2. D6 3. c3",
+            "1.f5d6 2.c3",
+            " 1. f5 1... d6 2. c3 ",
+            "F5D6C3",
+        ] {
             let moves = read(numbered).unwrap();
-            assert_eq!(moves_text(moves.into_iter().filter_map(|(_, square)| square)), "f5d6c3", "{numbered}");
+            assert_eq!(
+                moves_text(moves.into_iter().filter_map(|(_, square)| square)),
+                "f5d6c3",
+                "{numbered}"
+            );
             assert!(is_transcript(numbered), "{numbered}");
         }
         assert!(!is_transcript("0.bb..") && !is_transcript("1 f5"));
-        for passed in ["f5 pass d6", "f5--d6", "1. F5 PA 2. D6", "f5psd6", "F5PASSD6"] {
-            let moves: Vec<_> =
-                read(passed).unwrap().into_iter().map(|(_, square)| move_text(square, "pass")).collect();
+        for passed in [
+            "f5 pass d6",
+            "f5--d6",
+            "1. F5 PA 2. D6",
+            "f5psd6",
+            "F5PASSD6",
+        ] {
+            let moves: Vec<_> = read(passed)
+                .unwrap()
+                .into_iter()
+                .map(|(_, square)| move_text(square, "pass"))
+                .collect();
             assert_eq!(moves, ["f5", "pass", "d6"], "{passed}");
         }
         assert_eq!(read("f5 pas").unwrap_err().byte, 5);
@@ -348,7 +470,11 @@ mod tests {
             assert_eq!(move_text(parse_move(text).unwrap(), "pass"), "f5", "{text}");
         }
         for text in ["pa", "PASS", "ps", "--", "PA/1"] {
-            assert_eq!(move_text(parse_move(text).unwrap(), "pass"), "pass", "{text}");
+            assert_eq!(
+                move_text(parse_move(text).unwrap(), "pass"),
+                "pass",
+                "{text}"
+            );
         }
         assert!(parse_move("f9").is_err() && parse_move("").is_err());
     }

@@ -13,7 +13,12 @@ const DEPTH_UNSTOPPED: u8 = 6;
 ///
 /// The last ply is counted without being played. From the start: 4, 12, 56, 244, 1396, 8200, 55092, 390216, 3005288,
 /// 24571284, 212258800.
-pub fn perft(kernel: KernelChoice, position: Position, depth: u8, stop: &AtomicBool) -> Option<u64> {
+pub fn perft(
+    kernel: KernelChoice,
+    position: Position,
+    depth: u8,
+    stop: &AtomicBool,
+) -> Option<u64> {
     if stop.load(Ordering::Relaxed) {
         return None;
     }
@@ -26,7 +31,10 @@ pub fn perft(kernel: KernelChoice, position: Position, depth: u8, stop: &AtomicB
     if position.legal_moves() == 0 {
         return perft(kernel, position.pass(), depth - 1, stop);
     }
-    position.children().map(|(_, next)| perft(kernel, next, depth - 1, stop)).sum()
+    position
+        .children()
+        .map(|(_, next)| perft(kernel, next, depth - 1, stop))
+        .sum()
 }
 
 kernel_entry! {
@@ -39,7 +47,11 @@ fn paths_body<K: Kernel>(position: Position, depth: u8) -> u64 {
     let moves = position.legal_moves_by::<K>();
     if moves == 0 {
         let over = position.pass().legal_moves_by::<K>() == 0;
-        return if over || depth == 1 { 1 } else { paths::<K>(position.pass(), depth - 1) };
+        return if over || depth == 1 {
+            1
+        } else {
+            paths::<K>(position.pass(), depth - 1)
+        };
     }
     if depth == 1 {
         return u64::from(moves.count_ones());
@@ -64,7 +76,9 @@ mod tests {
 
     #[test]
     fn the_counts_from_the_start_are_the_known_ones() {
-        let known = [1, 4, 12, 56, 244, 1396, 8200, 55092, 390_216, 3_005_288, 24_571_284];
+        let known = [
+            1, 4, 12, 56, 244, 1396, 8200, 55092, 390_216, 3_005_288, 24_571_284,
+        ];
         let [never, raised] = [false, true].map(AtomicBool::new);
         for kernel in KernelChoice::all() {
             for (depth, &count) in (0..).zip(&known) {
@@ -72,7 +86,10 @@ mod tests {
                 assert_eq!(found, Some(count), "{} depth {depth}", kernel.name());
             }
         }
-        assert_eq!(perft(KernelChoice::detect(), Position::START, 60, &raised), None);
+        assert_eq!(
+            perft(KernelChoice::detect(), Position::START, 60, &raised),
+            None
+        );
     }
 
     fn plain(position: Position, depth: u8) -> u64 {
@@ -80,7 +97,10 @@ mod tests {
             (0, _) => 1,
             (_, 0) if position.is_over() => 1,
             (_, 0) => plain(position.pass(), depth - 1),
-            _ => position.children().map(|(_, next)| plain(next, depth - 1)).sum(),
+            _ => position
+                .children()
+                .map(|(_, next)| plain(next, depth - 1))
+                .sum(),
         }
     }
 
@@ -93,18 +113,26 @@ mod tests {
             let mut position = Position::START;
             while !position.is_over() {
                 // A pass before more plies than are counted without a look at `stop`.
-                let is_early = position.legal_moves() == 0 && (8..=10).contains(&position.empties());
+                let is_early =
+                    position.legal_moves() == 0 && (8..=10).contains(&position.empties());
                 early_passes += u8::from(is_early);
                 if is_early || position.empties() <= 5 {
                     for depth in 0..12 {
                         let found = perft(KernelChoice::detect(), position, depth, &never);
-                        assert_eq!(found, Some(plain(position, depth)), "{position:?} to {depth}");
+                        assert_eq!(
+                            found,
+                            Some(plain(position, depth)),
+                            "{position:?} to {depth}"
+                        );
                     }
                 }
                 let children: Vec<Position> = position.children().map(|(_, next)| next).collect();
                 let number = (position.player() ^ seed).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
-                position =
-                    if children.is_empty() { position.pass() } else { children[number as usize % children.len()] };
+                position = if children.is_empty() {
+                    position.pass()
+                } else {
+                    children[number as usize % children.len()]
+                };
             }
         }
         assert!(0 < early_passes, "no game with such a pass");

@@ -46,7 +46,10 @@ pub struct Position {
 
 impl Position {
     /// Black to move: black on e4 and d5, white on d4 and e5.
-    pub const START: Self = Self { player: 0x0000_0008_1000_0000, opponent: 0x0000_0010_0800_0000 };
+    pub const START: Self = Self {
+        player: 0x0000_0008_1000_0000,
+        opponent: 0x0000_0010_0800_0000,
+    };
 
     /// A position, unless a square holds discs of both sides.
     ///
@@ -63,7 +66,11 @@ impl Position {
     /// ```
     #[inline]
     pub const fn new(Player(player): Player, Opponent(opponent): Opponent) -> Option<Self> {
-        if player & opponent == 0 { Some(Self { player, opponent }) } else { None }
+        if player & opponent == 0 {
+            Some(Self { player, opponent })
+        } else {
+            None
+        }
     }
 
     /// The discs of the side to move.
@@ -115,13 +122,19 @@ impl Position {
     /// The position after a move that turns over `flips`, as [`Position::flips`] gave them.
     #[inline]
     pub(in crate::engine) const fn play_unchecked(self, square: Square, flips: u64) -> Self {
-        Self { player: self.opponent ^ flips, opponent: self.player ^ flips ^ square.bit() }
+        Self {
+            player: self.opponent ^ flips,
+            opponent: self.player ^ flips ^ square.bit(),
+        }
     }
 
     /// The same board with the other side to move.
     #[inline]
     pub const fn pass(self) -> Self {
-        Self { player: self.opponent, opponent: self.player }
+        Self {
+            player: self.opponent,
+            opponent: self.player,
+        }
     }
 
     /// Whether neither side has a move.
@@ -165,17 +178,23 @@ impl Position {
 
     /// The image of the board under a symmetry.
     pub fn transform(self, symmetry: Symmetry) -> Self {
-        Self { player: symmetry.set(self.player), opponent: symmetry.set(self.opponent) }
+        Self {
+            player: symmetry.set(self.player),
+            opponent: symmetry.set(self.opponent),
+        }
     }
 
     /// The smallest of the eight images, the same for all positions equal up to symmetry.
     pub fn canonical(self) -> Self {
-        Symmetry::all().map(|symmetry| self.transform(symmetry)).fold(self, Self::min)
+        Symmetry::all()
+            .map(|symmetry| self.transform(symmetry))
+            .fold(self, Self::min)
     }
 
     /// The legal moves with the positions they lead to, squares ascending.
     pub fn children(self) -> impl Iterator<Item = (Square, Self)> {
-        Squares(self.legal_moves()).map(move |square| (square, self.play_unchecked(square, self.flips(square))))
+        Squares(self.legal_moves())
+            .map(move |square| (square, self.play_unchecked(square, self.flips(square))))
     }
 }
 
@@ -191,7 +210,10 @@ mod tests {
 
     #[test]
     fn the_first_moves_are_those_of_the_rules() {
-        let moves: Vec<String> = Position::START.children().map(|(square, _)| square.to_string()).collect();
+        let moves: Vec<String> = Position::START
+            .children()
+            .map(|(square, _)| square.to_string())
+            .collect();
         assert_eq!(moves, ["d3", "c4", "f5", "e6"]);
         assert!(Position::START.play("a1".parse().unwrap()).is_none());
         assert!(Position::START.play("d4".parse().unwrap()).is_none());
@@ -199,7 +221,8 @@ mod tests {
 
     #[test]
     fn empties_count_for_the_winner() {
-        let position = |player, opponent| Position::new(Player(player), Opponent(opponent)).unwrap();
+        let position =
+            |player, opponent| Position::new(Player(player), Opponent(opponent)).unwrap();
         let wiped_out = position(0b111, 0);
         assert_eq!(wiped_out.final_discs(), Discs(64));
         assert_eq!(wiped_out.pass().final_discs(), Discs(-64));
@@ -215,7 +238,10 @@ mod tests {
             for symmetry in Symmetry::all() {
                 let image = position.transform(symmetry).play(symmetry.square(square));
                 assert_eq!(image, Some(next.transform(symmetry)));
-                assert_eq!(position.canonical(), position.transform(symmetry).canonical());
+                assert_eq!(
+                    position.canonical(),
+                    position.transform(symmetry).canonical()
+                );
             }
             position = next;
         }

@@ -30,13 +30,21 @@ impl Square {
 
     /// The square at `column` (a = 0) and `row` (1 = 0), if both are below 8.
     pub const fn at(column: u8, row: u8) -> Option<Self> {
-        if column < 8 && row < 8 { Some(Self(row * 8 + column)) } else { None }
+        if column < 8 && row < 8 {
+            Some(Self(row * 8 + column))
+        } else {
+            None
+        }
     }
 
     /// The lowest square of a set, if it has one.
     #[inline]
     pub const fn lowest(set: u64) -> Option<Self> {
-        if set == 0 { None } else { Some(Self(set.trailing_zeros() as u8)) }
+        if set == 0 {
+            None
+        } else {
+            Some(Self(set.trailing_zeros() as u8))
+        }
     }
 
     /// [`Square::lowest`], but a1 for the empty set, so that it costs no branch.

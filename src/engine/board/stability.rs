@@ -55,7 +55,12 @@ fn full_lines(discs: u64) -> [u64; 4] {
             down[line] &= down[line] << (STEPS[line] << power) | edges_down[line];
         }
     }
-    [up[0] & down[0], up[1] & down[1], up[2] & down[2], up[3] & down[3]]
+    [
+        up[0] & down[0],
+        up[1] & down[1],
+        up[2] & down[2],
+        up[3] & down[3],
+    ]
 }
 
 #[cfg(test)]
@@ -70,7 +75,11 @@ mod tests {
         if position.legal_moves() == 0 {
             return position.player() & survivors_of_opponent(position.pass());
         }
-        position.children().fold(position.player(), |kept, (_, next)| kept & survivors_of_opponent(next))
+        position
+            .children()
+            .fold(position.player(), |kept, (_, next)| {
+                kept & survivors_of_opponent(next)
+            })
     }
 
     /// Discs of the side not to move that survive every continuation.
@@ -81,7 +90,11 @@ mod tests {
         if position.legal_moves() == 0 {
             return position.opponent() & survivors(position.pass());
         }
-        position.children().fold(position.opponent(), |kept, (_, next)| kept & survivors(next))
+        position
+            .children()
+            .fold(position.opponent(), |kept, (_, next)| {
+                kept & survivors(next)
+            })
     }
 
     #[test]

@@ -35,7 +35,11 @@ impl Symmetry {
 
 /// Swaps rows and columns by three rounds of block exchanges (Warren, "Hacker's Delight", 2002, section 7-3).
 fn transpose(mut set: u64) -> u64 {
-    for (shift, mask) in [(7, 0x00AA_00AA_00AA_00AA), (14, 0x0000_CCCC_0000_CCCC), (28, 0x0000_0000_F0F0_F0F0)] {
+    for (shift, mask) in [
+        (7, 0x00AA_00AA_00AA_00AA),
+        (14, 0x0000_CCCC_0000_CCCC),
+        (28, 0x0000_0000_F0F0_F0F0),
+    ] {
         let swapped = (set ^ (set >> shift)) & mask;
         set ^= swapped ^ (swapped << shift);
     }
@@ -50,7 +54,9 @@ mod tests {
     #[test]
     fn the_eight_images_of_a_square_are_those_of_geometry() {
         let square: Square = "b1".parse().unwrap();
-        let images: BTreeSet<String> = Symmetry::all().map(|symmetry| symmetry.square(square).to_string()).collect();
+        let images: BTreeSet<String> = Symmetry::all()
+            .map(|symmetry| symmetry.square(square).to_string())
+            .collect();
         let expected = ["a2", "a7", "b1", "b8", "g1", "g8", "h2", "h7"];
         assert_eq!(images, expected.map(String::from).into());
     }
@@ -59,7 +65,10 @@ mod tests {
     fn transposing_swaps_rows_and_columns() {
         for square in Square::all() {
             let (column, row) = (square.number() % 8, square.number() / 8);
-            assert_eq!(transpose(square.bit()), Square::at(row, column).unwrap().bit());
+            assert_eq!(
+                transpose(square.bit()),
+                Square::at(row, column).unwrap().bit()
+            );
         }
     }
 }

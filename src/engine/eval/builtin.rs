@@ -7,7 +7,9 @@ use crate::engine::score::Score;
 use std::sync::Arc;
 
 /// Weights of a1–d1, a2–d2, a3–d3, a4–d4; the other three quarters mirror them.
-const SQUARE_WEIGHTS: [i32; 16] = [120, -20, 20, 5, -20, -40, -5, -5, 20, -5, 15, 3, 5, -5, 3, 3];
+const SQUARE_WEIGHTS: [i32; 16] = [
+    120, -20, 20, 5, -20, -40, -5, -5, 20, -5, 15, 3, 5, -5, 3, 3,
+];
 
 /// Millidiscs per point of [`SQUARE_WEIGHTS`].
 const SQUARE_WEIGHT_UNIT: i32 = 50;
@@ -30,7 +32,11 @@ pub fn disc_count() -> Evaluation {
 fn square_sums(name: &str, value: impl Fn(Square) -> i32) -> Evaluation {
     let pattern = |name: &str, squares: [&str; 8]| Pattern {
         name: name.to_owned(),
-        kind: PatternKind::Squares(squares.map(|square| square.parse().expect("a square's name")).into()),
+        kind: PatternKind::Squares(
+            squares
+                .map(|square| square.parse().expect("a square's name"))
+                .into(),
+        ),
     };
     let patterns = vec![
         pattern("DIAGONAL", ["a1", "b1", "a2", "b2", "c3", "d3", "c4", "d4"]),
@@ -39,7 +45,9 @@ fn square_sums(name: &str, value: impl Fn(Square) -> i32) -> Evaluation {
     let set = PatternSet::new(name, patterns, vec![60]).expect("the two patterns are sound");
     let mut weights = Vec::new();
     for pattern in set.patterns() {
-        let PatternKind::Squares(squares) = &pattern.kind else { continue };
+        let PatternKind::Squares(squares) = &pattern.kind else {
+            continue;
+        };
         for configuration in 0..pattern.configuration_count() {
             let mut rest = configuration;
             let mut sum = 0;
@@ -75,10 +83,19 @@ mod tests {
         let (squares, discs) = (square_weights(), disc_count());
         let mut position = Position::START;
         while let Some((_, next)) = position.children().last() {
-            let table = |set| Squares(set).map(|square| TABLE[square.index()]).sum::<i32>();
+            let table = |set| {
+                Squares(set)
+                    .map(|square| TABLE[square.index()])
+                    .sum::<i32>()
+            };
             let expected = (table(position.player()) - table(position.opponent())) * 50;
-            assert_eq!(squares.static_value(position), Score(expected), "{position:?}");
-            let difference = position.player().count_ones() as i32 - position.opponent().count_ones() as i32;
+            assert_eq!(
+                squares.static_value(position),
+                Score(expected),
+                "{position:?}"
+            );
+            let difference =
+                position.player().count_ones() as i32 - position.opponent().count_ones() as i32;
             assert_eq!(discs.static_value(position), Score(difference * 1000));
             position = next;
         }

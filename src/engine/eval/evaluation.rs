@@ -49,7 +49,9 @@ pub enum EvaluationError {
     Count { expected: usize, found: usize },
     #[error("phase {phase}, feature {feature}: its mirror has another weight")]
     Mirror { phase: usize, feature: usize },
-    #[error("phase {phase}, feature {feature}: a weight beside a vector is beyond ±{WEIGHT_BESIDE_VECTOR_MAX}")]
+    #[error(
+        "phase {phase}, feature {feature}: a weight beside a vector is beyond ±{WEIGHT_BESIDE_VECTOR_MAX}"
+    )]
     Weight { phase: usize, feature: usize },
     #[error("{found} components of vectors: {expected} expected")]
     ComponentCount { expected: usize, found: usize },
@@ -76,24 +78,38 @@ impl Evaluation {
     /// # Errors
     ///
     /// A wrong count, a weight or a component out of range, or mirrors that differ.
-    pub fn with_vectors(set: Arc<PatternSet>, weights: Vec<i16>, vectors: Vec<i8>) -> Result<Self, EvaluationError> {
+    pub fn with_vectors(
+        set: Arc<PatternSet>,
+        weights: Vec<i16>,
+        vectors: Vec<i8>,
+    ) -> Result<Self, EvaluationError> {
         let expected = set.phase_count() * set.feature_count();
         if weights.len() != expected {
-            return Err(EvaluationError::Count { expected, found: weights.len() });
+            return Err(EvaluationError::Count {
+                expected,
+                found: weights.len(),
+            });
         }
         for (phase, weights) in weights.chunks_exact(set.feature_count()).enumerate() {
-            for (feature, (&weight, &canonical)) in weights.iter().zip(set.canonical()).enumerate() {
+            for (feature, (&weight, &canonical)) in weights.iter().zip(set.canonical()).enumerate()
+            {
                 if weight != weights[canonical as usize] {
                     return Err(EvaluationError::Mirror { phase, feature });
                 }
-                if 0 < set.vector_size() && set.weight_max().unsigned_abs() < weight.unsigned_abs() {
+                if 0 < set.vector_size() && set.weight_max().unsigned_abs() < weight.unsigned_abs()
+                {
                     return Err(EvaluationError::Weight { phase, feature });
                 }
             }
         }
         check_vectors(&set, &vectors)?;
         let incremental = Arc::new(Incremental::new(&set, &weights, &vectors));
-        Ok(Self { set, weights, vectors, incremental })
+        Ok(Self {
+            set,
+            weights,
+            vectors,
+            incremental,
+        })
     }
 
     /// Every weight and vector zero.
@@ -160,7 +176,10 @@ fn check_vectors(set: &PatternSet, vectors: &[i8]) -> Result<(), EvaluationError
     for (group, vectors) in vectors.chunks_exact(set.feature_count() * size).enumerate() {
         let vector = |feature: usize| &vectors[feature * size..][..size];
         for (feature, &canonical) in set.canonical().iter().enumerate() {
-            if vector(feature).iter().any(|component| COMPONENT_MAX.unsigned_abs() < component.unsigned_abs()) {
+            if vector(feature)
+                .iter()
+                .any(|component| COMPONENT_MAX.unsigned_abs() < component.unsigned_abs())
+            {
                 return Err(EvaluationError::Component { group, feature });
             }
             if vector(feature) != vector(canonical as usize) {

@@ -37,22 +37,34 @@ const _: () = assert!(INSTANCES_MAX == 8 * LANES);
 fn indices<const BLOCKS: usize>(set: &PatternSet, position: Position) -> [[u16; LANES]; BLOCKS] {
     let mut sums = [[0; LANES]; BLOCKS];
     add_steps(set, position.opponent(), &mut sums);
-    sums.iter_mut().for_each(|sums| sums.iter_mut().for_each(|sum| *sum = sum.wrapping_mul(2)));
+    sums.iter_mut()
+        .for_each(|sums| sums.iter_mut().for_each(|sum| *sum = sum.wrapping_mul(2)));
     add_steps(set, position.player(), &mut sums);
     sums
 }
 
 /// Adds the steps of a set of squares. Beyond its last square there is one that adds nothing.
 #[inline(always)]
-fn add_steps<const BLOCKS: usize>(set: &PatternSet, mut squares: u64, sums: &mut [[u16; LANES]; BLOCKS]) {
-    let steps: &[[_; BLOCKS]; 65] = set.steps.as_chunks().0.try_into().expect("every square has one step per block");
+fn add_steps<const BLOCKS: usize>(
+    set: &PatternSet,
+    mut squares: u64,
+    sums: &mut [[u16; LANES]; BLOCKS],
+) {
+    let steps: &[[_; BLOCKS]; 65] = set
+        .steps
+        .as_chunks()
+        .0
+        .try_into()
+        .expect("every square has one step per block");
     while squares != 0 {
         for _ in 0..SQUARES_TOGETHER {
             let steps = &steps[squares.trailing_zeros() as usize];
             squares &= squares.wrapping_sub(1);
             for (block, sums) in sums.iter_mut().enumerate() {
                 let steps = &steps[block];
-                sums.iter_mut().enumerate().for_each(|(lane, sum)| *sum = sum.wrapping_add(steps[lane]));
+                sums.iter_mut()
+                    .enumerate()
+                    .for_each(|(lane, sum)| *sum = sum.wrapping_add(steps[lane]));
             }
         }
     }
@@ -62,11 +74,23 @@ fn add_steps<const BLOCKS: usize>(set: &PatternSet, mut squares: u64, sums: &mut
 pub fn features(set: &PatternSet, position: Position) -> impl Iterator<Item = usize> {
     let mut lanes = [0; INSTANCES_MAX];
     with_blocks!(set, write_indices(set, position, &mut lanes));
-    let instances = set.instances().iter().zip(lanes).map(|(instance, index)| instance.offset + usize::from(index));
-    instances.chain(set.numbers().iter().map(move |number| number_feature(number, position)))
+    let instances = set
+        .instances()
+        .iter()
+        .zip(lanes)
+        .map(|(instance, index)| instance.offset + usize::from(index));
+    instances.chain(
+        set.numbers()
+            .iter()
+            .map(move |number| number_feature(number, position)),
+    )
 }
 
-fn write_indices<const BLOCKS: usize>(set: &PatternSet, position: Position, lanes: &mut [u16; INSTANCES_MAX]) {
+fn write_indices<const BLOCKS: usize>(
+    set: &PatternSet,
+    position: Position,
+    lanes: &mut [u16; INSTANCES_MAX],
+) {
     lanes[..BLOCKS * LANES].copy_from_slice(indices::<BLOCKS>(set, position).as_flattened());
 }
 
@@ -92,7 +116,10 @@ pub fn map_features<R: AsRef<Position>>(
     map: &[u32],
     mapped: &mut [u32],
 ) {
-    assert!(map.len() == set.feature_count() && mapped.len() == rows.len() * set.features_per_position());
+    assert!(
+        map.len() == set.feature_count()
+            && mapped.len() == rows.len() * set.features_per_position()
+    );
     with_kernel!(kernel, map_features_entry::<R>(set, rows, map, mapped));
 }
 
@@ -102,7 +129,12 @@ kernel_entry! {
 }
 
 #[inline(always)]
-fn map_features_body<K: Kernel, R: AsRef<Position>>(set: &PatternSet, rows: &[R], map: &[u32], mapped: &mut [u32]) {
+fn map_features_body<K: Kernel, R: AsRef<Position>>(
+    set: &PatternSet,
+    rows: &[R],
+    map: &[u32],
+    mapped: &mut [u32],
+) {
     with_blocks!(set, map_in_blocks::<K, R>(set, rows, map, mapped));
 }
 
@@ -113,12 +145,17 @@ fn map_in_blocks<K: Kernel, R: AsRef<Position>, const BLOCKS: usize>(
     map: &[u32],
     mapped: &mut [u32],
 ) {
-    for (row, mapped) in rows.iter().zip(mapped.chunks_exact_mut(set.features_per_position())) {
+    for (row, mapped) in rows
+        .iter()
+        .zip(mapped.chunks_exact_mut(set.features_per_position()))
+    {
         let position = *row.as_ref();
         let (instances, numbers) = mapped.split_at_mut(set.instances().len());
         let indices = indices::<BLOCKS>(set, position);
         match K::INSTRUCTIONS {
-            Instructions::Any => portable::map(indices.as_flattened(), &set.lane_offsets, map, instances),
+            Instructions::Any => {
+                portable::map(indices.as_flattened(), &set.lane_offsets, map, instances);
+            }
             // SAFETY: a kernel is used only where `KernelChoice` found that the machine runs it. No square has two discs, so an
             // index is below the number of configurations of its pattern, and `map` has an element for each; padding names the
             // first element.
@@ -151,12 +188,32 @@ mod tests {
 
     /// Patterns with this many squares in each, and numbers.
     fn set(counts: &[usize]) -> PatternSet {
-        let squares = |count: usize| (0..count).map(|place| Square::new((place * 7 % 64) as u8).unwrap()).collect();
+        let squares = |count: usize| {
+            (0..count)
+                .map(|place| Square::new((place * 7 % 64) as u8).unwrap())
+                .collect()
+        };
         let pattern = |(name, kind): (String, PatternKind)| Pattern { name, kind };
-        let numbers = [Number::Parity, Number::Count { counted: Counted::Mobility, side: Side::Opponent, cap: 9 }];
-        let numbers = numbers.iter().map(|&number| (format!("{number:?}"), PatternKind::Number(number)));
-        let lists = counts.iter().map(|&count| (count.to_string(), PatternKind::Squares(squares(count))));
-        PatternSet::new("test", numbers.chain(lists).map(pattern).collect(), vec![60]).unwrap()
+        let numbers = [
+            Number::Parity,
+            Number::Count {
+                counted: Counted::Mobility,
+                side: Side::Opponent,
+                cap: 9,
+            },
+        ];
+        let numbers = numbers
+            .iter()
+            .map(|&number| (format!("{number:?}"), PatternKind::Number(number)));
+        let lists = counts
+            .iter()
+            .map(|&count| (count.to_string(), PatternKind::Squares(squares(count))));
+        PatternSet::new(
+            "test",
+            numbers.chain(lists).map(pattern).collect(),
+            vec![60],
+        )
+        .unwrap()
     }
 
     /// The features of a position by their definition.
@@ -165,33 +222,68 @@ mod tests {
             0 => 2 * usize::from(position.opponent() & square.bit() != 0),
             _ => 1,
         };
-        let index = |instance: &Instance| instance.squares.iter().fold(0, |index, square| 3 * index + digit(square));
+        let index = |instance: &Instance| {
+            instance
+                .squares
+                .iter()
+                .fold(0, |index, square| 3 * index + digit(square))
+        };
         let parity = usize::from(position.empties() % 2);
         let moves = position.pass().legal_moves().count_ones().min(9) as usize;
-        let numbers = set.numbers().iter().zip([parity, moves]).map(|((_, offset), index)| offset + index);
-        set.instances().iter().map(|instance| instance.offset + index(instance)).chain(numbers).collect()
+        let numbers = set
+            .numbers()
+            .iter()
+            .zip([parity, moves])
+            .map(|((_, offset), index)| offset + index);
+        set.instances()
+            .iter()
+            .map(|instance| instance.offset + index(instance))
+            .chain(numbers)
+            .collect()
     }
 
     #[test]
     fn every_kernel_maps_the_features_of_the_definition() {
         let mut state = 1_u64;
         let mut random = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             state ^ state >> 31
         };
-        for counts in [&[][..], &[1], &[2, 10], &[3, 4, 8], &[1, 2, 3, 4, 5, 6], &[2, 3, 4, 5, 6, 7, 8, 9, 10]] {
+        for counts in [
+            &[][..],
+            &[1],
+            &[2, 10],
+            &[3, 4, 8],
+            &[1, 2, 3, 4, 5, 6],
+            &[2, 3, 4, 5, 6, 7, 8, 9, 10],
+        ] {
             let set = set(counts);
             let map: Vec<u32> = (0..set.feature_count()).map(|_| random() as u32).collect();
             for _ in 0..200 {
                 let (occupied, own) = (random() | random() & random(), random());
-                let position = Position::new(Player(occupied & own), Opponent(occupied & !own)).unwrap();
+                let position =
+                    Position::new(Player(occupied & own), Opponent(occupied & !own)).unwrap();
                 let expected = expected(&set, position);
-                assert!(features(&set, position).eq(expected.iter().copied()), "{position:?}");
+                assert!(
+                    features(&set, position).eq(expected.iter().copied()),
+                    "{position:?}"
+                );
                 for kernel in KernelChoice::all() {
                     let mut mapped = vec![0; 2 * expected.len()];
-                    map_features(kernel, &set, &[Row(Position::START), Row(position)], &map, &mut mapped);
+                    map_features(
+                        kernel,
+                        &set,
+                        &[Row(Position::START), Row(position)],
+                        &map,
+                        &mut mapped,
+                    );
                     let mapped = mapped.iter().skip(expected.len());
-                    assert!(mapped.eq(expected.iter().map(|&feature| &map[feature])), "{kernel:?} {position:?}");
+                    assert!(
+                        mapped.eq(expected.iter().map(|&feature| &map[feature])),
+                        "{kernel:?} {position:?}"
+                    );
                 }
             }
         }

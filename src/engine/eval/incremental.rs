@@ -35,7 +35,9 @@ pub struct Accumulator {
 
 impl Accumulator {
     /// Room for a position.
-    pub const ZERO: Self = Self { blocks: [Block::ZERO; BLOCKS_MAX] };
+    pub const ZERO: Self = Self {
+        blocks: [Block::ZERO; BLOCKS_MAX],
+    };
 }
 
 /// Weights and vectors laid out for updates by moves.
@@ -46,10 +48,10 @@ pub struct Incremental {
     swap: Vec<Block>,    // [block]: index + swapped index
     steps: Vec<Block>,   // [square][block]: 3^place
     tables: Vec<Tables>, // [block]
-    weights: Vec<i16>,   // [phase][a zero, then the tables of the patterns], then room for every index after the last
+    weights: Vec<i16>, // [phase][a zero, then the tables of the patterns], then room for every index after the last
     phase_size: usize,
-    phase_begin: [usize; 65],      // [empties] -> where its phase begins in `weights`
-    constant: [i32; 65],           // [empties] -> the sum of the parity weights
+    phase_begin: [usize; 65], // [empties] -> where its phase begins in `weights`
+    constant: [i32; 65],      // [empties] -> the sum of the parity weights
     numbers: Vec<(Number, usize)>, // all but parity, each with where its table begins within a phase
     vectors: Option<Vectors>,
     square_ranges: [(Score, Score); 65], // [empties] -> the least and the most that `square` is
@@ -61,20 +63,28 @@ impl Incremental {
         let places = places(set);
         let block_count = set.block_count();
         let phase_size = set.feature_count() + 1;
-        let counts = set.numbers().iter().filter(|(number, _)| *number != Number::Parity);
+        let counts = set
+            .numbers()
+            .iter()
+            .filter(|(number, _)| *number != Number::Parity);
         let laid_out = Vectors::new(set, vectors, &places);
         let weights = &*linear_weights(set, weights, vectors);
         let mut this = Self {
             block_count,
             start: vec![Block::ZERO; block_count],
             swap: vec![Block::ZERO; block_count],
-            steps: set.steps[..64 * block_count].iter().map(|&steps| Block(steps)).collect(),
+            steps: set.steps[..64 * block_count]
+                .iter()
+                .map(|&steps| Block(steps))
+                .collect(),
             tables: vec![Tables([0; LANES]); block_count],
             weights: pack_weights(set, weights, &places, phase_size),
             phase_size,
             phase_begin: std::array::from_fn(|empties| set.phase(empties as u8) * phase_size),
             constant: std::array::from_fn(|empties| parity_sum(set, weights, empties as u8)),
-            numbers: counts.map(|&(number, offset)| (number, 1 + offset)).collect(),
+            numbers: counts
+                .map(|&(number, offset)| (number, 1 + offset))
+                .collect(),
             square_ranges: square_ranges(set, weights, vectors),
             vectors: laid_out,
         };
@@ -107,14 +117,21 @@ impl Incremental {
 
     /// Writes to `after` the accumulator after a move on `square` that turns over `flips`, seen by the opponent.
     #[inline(always)]
-    pub fn play<K: Kernel>(&self, before: &Accumulator, square: Square, flips: u64, after: &mut Accumulator) {
+    pub fn play<K: Kernel>(
+        &self,
+        before: &Accumulator,
+        square: Square,
+        flips: u64,
+        after: &mut Accumulator,
+    ) {
         match self.block_count {
             1 => self.play_blocks::<K, 1>(0, before, square, flips, after),
             2 => self.play_blocks::<K, 2>(0, before, square, flips, after),
             3 => self.play_blocks::<K, 3>(0, before, square, flips, after),
             4 => self.play_blocks::<K, 4>(0, before, square, flips, after),
             5 => self.play_blocks::<K, 5>(0, before, square, flips, after),
-            count => (0..count).for_each(|block| self.play_blocks::<K, 1>(block, before, square, flips, after)),
+            count => (0..count)
+                .for_each(|block| self.play_blocks::<K, 1>(block, before, square, flips, after)),
         }
     }
 
@@ -134,7 +151,9 @@ impl Incremental {
             placed: self.steps_of::<BLOCKS>(square, begin),
             flipped: Squares(flips).map(|square| self.steps_of::<BLOCKS>(square, begin)),
         };
-        let after = after.blocks[begin..].first_chunk_mut().expect("an accumulator has every block");
+        let after = after.blocks[begin..]
+            .first_chunk_mut()
+            .expect("an accumulator has every block");
         match K::INSTRUCTIONS {
             Instructions::Any => portable::play(change, after),
             // SAFETY: a kernel is used only where `KernelChoice` found that the machine runs it.
@@ -159,10 +178,17 @@ impl Incremental {
     /// The linear part of a static value, from the accumulator of a position and the legal moves of its side to move: the weights,
     /// each less half the square of its vector. It is the value without vectors, and a lower bound of it beside them.
     #[inline(always)]
-    pub fn linear<K: Kernel>(&self, accumulator: &Accumulator, position: Position, moves: u64) -> Score {
+    pub fn linear<K: Kernel>(
+        &self,
+        accumulator: &Accumulator,
+        position: Position,
+        moves: u64,
+    ) -> Score {
         let empties = usize::from(position.empties());
         let weights = &self.weights[self.phase_begin[empties]..][..self.phase_size + INDICES];
-        let blocks = accumulator.blocks[..self.block_count].iter().zip(&self.tables);
+        let blocks = accumulator.blocks[..self.block_count]
+            .iter()
+            .zip(&self.tables);
         let mut sum = match K::INSTRUCTIONS {
             Instructions::Any => portable::sum(blocks, weights),
             // SAFETY: a kernel is used only where `KernelChoice` found that the machine runs it. Tables begin within a phase,
@@ -184,7 +210,12 @@ impl Incremental {
 
     /// The other part as searches count it: half the square of the sum of all vectors, within [`Self::square_range`].
     #[inline(always)]
-    pub fn square<K: Kernel>(&self, accumulator: &Accumulator, position: Position, moves: u64) -> Score {
+    pub fn square<K: Kernel>(
+        &self,
+        accumulator: &Accumulator,
+        position: Position,
+        moves: u64,
+    ) -> Score {
         self.vectors.as_ref().map_or(Score(0), |vectors| {
             let blocks = &accumulator.blocks[..self.block_count];
             let (least, most) = self.square_range(position.empties());
@@ -200,8 +231,14 @@ kernel_entry! {
 }
 
 #[inline(always)]
-fn numbers_sum_body<K: Kernel>(numbers: &[(Number, usize)], weights: &[i16], position: Position, moves: u64) -> i32 {
-    let weight = |number: &(Number, usize)| i32::from(weights[number_place::<K>(number, position, moves)]);
+fn numbers_sum_body<K: Kernel>(
+    numbers: &[(Number, usize)],
+    weights: &[i16],
+    position: Position,
+    moves: u64,
+) -> i32 {
+    let weight =
+        |number: &(Number, usize)| i32::from(weights[number_place::<K>(number, position, moves)]);
     numbers.iter().map(weight).sum()
 }
 
@@ -219,18 +256,24 @@ fn number_place<K: Kernel>(feature: &(Number, usize), position: Position, moves:
 /// The first `BLOCKS` of at least as many blocks.
 #[inline(always)]
 fn blocks<const BLOCKS: usize>(blocks: &[Block]) -> &[Block; BLOCKS] {
-    blocks.first_chunk().expect("every part of an accumulator has `block_count` blocks")
+    blocks
+        .first_chunk()
+        .expect("every part of an accumulator has `block_count` blocks")
 }
 
 /// The place of each feature after a zero, that of a pattern of squares by its renumbered configuration.
 fn places(set: &PatternSet) -> Vec<usize> {
-    let places = set.patterns().iter().enumerate().flat_map(|(index, pattern)| {
-        let begin = 1 + set.offset(index);
-        (0..pattern.configuration_count()).map(move |configuration| match &pattern.kind {
-            PatternKind::Squares(squares) => begin + renumber(configuration, squares.len()),
-            PatternKind::Number(_) => begin + configuration,
-        })
-    });
+    let places = set
+        .patterns()
+        .iter()
+        .enumerate()
+        .flat_map(|(index, pattern)| {
+            let begin = 1 + set.offset(index);
+            (0..pattern.configuration_count()).map(move |configuration| match &pattern.kind {
+                PatternKind::Squares(squares) => begin + renumber(configuration, squares.len()),
+                PatternKind::Number(_) => begin + configuration,
+            })
+        });
     places.collect()
 }
 
@@ -239,21 +282,40 @@ fn linear_weights<'a>(set: &PatternSet, weights: &'a [i16], vectors: &[i8]) -> C
     if set.vector_size() == 0 {
         return Cow::Borrowed(weights);
     }
-    let half_squares: Vec<i16> =
-        vectors.chunks_exact(set.vector_size()).map(|vector| half_square(vector) as i16).collect();
+    let half_squares: Vec<i16> = vectors
+        .chunks_exact(set.vector_size())
+        .map(|vector| half_square(vector) as i16)
+        .collect();
     let mut linear = weights.to_vec();
-    for (weights, &empties_max) in linear.chunks_exact_mut(set.feature_count()).zip(set.phase_empties_max()) {
+    for (weights, &empties_max) in linear
+        .chunks_exact_mut(set.feature_count())
+        .zip(set.phase_empties_max())
+    {
         let half_squares = &half_squares[set.group(empties_max) * set.feature_count()..];
-        weights.iter_mut().zip(half_squares).for_each(|(weight, half_square)| *weight -= half_square);
+        weights
+            .iter_mut()
+            .zip(half_squares)
+            .for_each(|(weight, half_square)| *weight -= half_square);
     }
     Cow::Owned(linear)
 }
 
 /// The weights of each phase at their places.
-fn pack_weights(set: &PatternSet, weights: &[i16], places: &[usize], phase_size: usize) -> Vec<i16> {
+fn pack_weights(
+    set: &PatternSet,
+    weights: &[i16],
+    places: &[usize],
+    phase_size: usize,
+) -> Vec<i16> {
     let mut packed = vec![0; set.phase_count() * phase_size + INDICES];
-    for (packed, weights) in packed.chunks_exact_mut(phase_size).zip(weights.chunks_exact(set.feature_count())) {
-        places.iter().zip(weights).for_each(|(&place, &weight)| packed[place] = weight);
+    for (packed, weights) in packed
+        .chunks_exact_mut(phase_size)
+        .zip(weights.chunks_exact(set.feature_count()))
+    {
+        places
+            .iter()
+            .zip(weights)
+            .for_each(|(&place, &weight)| packed[place] = weight);
     }
     packed
 }
@@ -272,8 +334,13 @@ fn renumber(mut configuration: usize, squares: usize) -> usize {
 fn parity_sum(set: &PatternSet, weights: &[i16], empties: u8) -> i32 {
     let parity = usize::from(empties & 1);
     let weights = &weights[set.phase(empties) * set.feature_count()..];
-    let parities = set.numbers().iter().filter(|(number, _)| *number == Number::Parity);
-    parities.map(|(_, offset)| i32::from(weights[offset + parity])).sum()
+    let parities = set
+        .numbers()
+        .iter()
+        .filter(|(number, _)| *number == Number::Parity);
+    parities
+        .map(|(_, offset)| i32::from(weights[offset + parity]))
+        .sum()
 }
 
 #[cfg(test)]
@@ -287,40 +354,77 @@ mod tests {
 
     fn numbers(mut state: u64) -> impl FnMut() -> u64 {
         move || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (state ^ (state >> 29)) >> 8
         }
     }
 
     /// Random weights over patterns of every size, mirrors equal; odd seeds have every count too.
     fn evaluation(lists: &[&str], phase_empties_max: Vec<u8>, seed: u64) -> Evaluation {
-        let squares = |list: &str| PatternKind::Squares(list.split(' ').map(|name| name.parse().unwrap()).collect());
-        let mut patterns: Vec<Pattern> =
-            lists.iter().map(|list| Pattern { name: (*list).to_owned(), kind: squares(list) }).collect();
-        let pattern = |name: &str, number| Pattern { name: name.to_owned(), kind: PatternKind::Number(number) };
+        let squares = |list: &str| {
+            PatternKind::Squares(list.split(' ').map(|name| name.parse().unwrap()).collect())
+        };
+        let mut patterns: Vec<Pattern> = lists
+            .iter()
+            .map(|list| Pattern {
+                name: (*list).to_owned(),
+                kind: squares(list),
+            })
+            .collect();
+        let pattern = |name: &str, number| Pattern {
+            name: name.to_owned(),
+            kind: PatternKind::Number(number),
+        };
         patterns.insert(1, pattern("PARITY", Number::Parity));
         if seed % 2 == 1 {
             let counts = [Counted::Mobility, Counted::Potential, Counted::Discs].into_iter();
-            let counts = counts.flat_map(|counted| [Side::Own, Side::Opponent].map(|side| (counted, side)));
-            patterns.extend(counts.zip([31, 5, 64, 12, 20, 40]).map(|((counted, side), cap)| {
-                pattern(&format!("{counted:?} {side:?}"), Number::Count { counted, side, cap })
-            }));
+            let counts =
+                counts.flat_map(|counted| [Side::Own, Side::Opponent].map(|side| (counted, side)));
+            patterns.extend(
+                counts
+                    .zip([31, 5, 64, 12, 20, 40])
+                    .map(|((counted, side), cap)| {
+                        pattern(
+                            &format!("{counted:?} {side:?}"),
+                            Number::Count { counted, side, cap },
+                        )
+                    }),
+            );
         }
         let set = PatternSet::new("test", patterns, phase_empties_max).unwrap();
-        let shape = VectorShape { size: [0, 3, 8, 16, 21, 32][seed as usize % 6], empties_max: vec![60, 31] };
+        let shape = VectorShape {
+            size: [0, 3, 8, 16, 21, 32][seed as usize % 6],
+            empties_max: vec![60, 31],
+        };
         let set = set.clone().with_vectors(shape).unwrap_or(set);
         let mut next = numbers(seed);
         let (mut weights, most) = (Vec::new(), set.weight_max());
         for _ in 0..set.phase_count() {
-            let phase: Vec<i16> = (0..set.feature_count()).map(|_| (next() as i16).clamp(-most, most)).collect();
-            weights.extend(set.canonical().iter().map(|&canonical| phase[canonical as usize]));
+            let phase: Vec<i16> = (0..set.feature_count())
+                .map(|_| (next() as i16).clamp(-most, most))
+                .collect();
+            weights.extend(
+                set.canonical()
+                    .iter()
+                    .map(|&canonical| phase[canonical as usize]),
+            );
         }
         let mut vectors = Vec::new();
         for _ in 0..set.group_count() {
             let group: Vec<Vec<i8>> = (0..set.feature_count())
-                .map(|_| (0..set.vector_size()).map(|_| (next() % 63) as i8 - 31).collect())
+                .map(|_| {
+                    (0..set.vector_size())
+                        .map(|_| (next() % 63) as i8 - 31)
+                        .collect()
+                })
                 .collect();
-            vectors.extend(set.canonical().iter().flat_map(|&canonical| &group[canonical as usize]));
+            vectors.extend(
+                set.canonical()
+                    .iter()
+                    .flat_map(|&canonical| &group[canonical as usize]),
+            );
         }
         Evaluation::with_vectors(Arc::new(set), weights, vectors).unwrap()
     }
@@ -328,12 +432,18 @@ mod tests {
     #[test]
     fn the_largest_vectors_and_weights_equal_the_walk() {
         // 128 instances, parity and six counts.
-        let others = ["b1", "c1", "d1", "e1", "f1", "g1", "c2", "d2", "e2", "f2", "g2", "d3", "e3", "f3", "g3", "e4"];
+        let others = [
+            "b1", "c1", "d1", "e1", "f1", "g1", "c2", "d2", "e2", "f2", "g2", "d3", "e3", "f3",
+            "g3", "e4",
+        ];
         let lists = others.map(|other| format!("a1 {other}"));
         let small = evaluation(&lists.each_ref().map(String::as_str), vec![60], 1);
         assert_eq!(small.set().features_per_position(), 135);
         for component in [31, -31] {
-            let shape = VectorShape { size: 32, ..VectorShape::none() };
+            let shape = VectorShape {
+                size: 32,
+                ..VectorShape::none()
+            };
             let set = Arc::new((**small.set()).clone().with_vectors(shape).unwrap());
             let weights = vec![WEIGHT_BESIDE_VECTOR_MAX; set.feature_count()];
             let vectors = vec![component; set.component_count()];
@@ -346,8 +456,15 @@ mod tests {
             for weight in [WEIGHT_BESIDE_VECTOR_MAX + 1, i16::MIN] {
                 let weights = vec![weight; set.feature_count()];
                 let vectors = vec![component; set.component_count()];
-                let error = Evaluation::with_vectors(Arc::clone(&set), weights, vectors).unwrap_err();
-                assert_eq!(error, EvaluationError::Weight { phase: 0, feature: 0 });
+                let error =
+                    Evaluation::with_vectors(Arc::clone(&set), weights, vectors).unwrap_err();
+                assert_eq!(
+                    error,
+                    EvaluationError::Weight {
+                        phase: 0,
+                        feature: 0
+                    }
+                );
             }
         }
     }
@@ -382,7 +499,11 @@ mod tests {
         for count in 1.. {
             let (linear, square) = evaluation.parts(position);
             let moves = position.legal_moves();
-            assert_eq!(incremental.linear::<K>(&accumulator, position, moves), linear, "{position:?}");
+            assert_eq!(
+                incremental.linear::<K>(&accumulator, position, moves),
+                linear,
+                "{position:?}"
+            );
             let (least, most) = incremental.square_range(position.empties());
             assert_eq!(
                 incremental.square::<K>(&accumulator, position, moves),
@@ -424,11 +545,22 @@ mod tests {
 
     #[test]
     fn a_set_of_many_blocks_equals_the_walk() {
-        let uneven = ["a1 b3", "a1 c4 d4", "b1 c3 d5", "b1 d3", "c1 e5 f4", "c1 e3", "d1 a3 c2"];
-        let evaluation = evaluation(&[LISTS.as_slice(), &uneven].concat(), vec![60, 44, 31, 14], 1);
+        let uneven = [
+            "a1 b3", "a1 c4 d4", "b1 c3 d5", "b1 d3", "c1 e5 f4", "c1 e3", "d1 a3 c2",
+        ];
+        let evaluation = evaluation(
+            &[LISTS.as_slice(), &uneven].concat(),
+            vec![60, 44, 31, 14],
+            1,
+        );
         assert!(5 < evaluation.incremental.block_count);
         for kernel in KernelChoice::all() {
-            assert!((0..10).map(|seed| with_kernel!(kernel, compare_game(&evaluation, seed))).sum::<usize>() > 500);
+            assert!(
+                (0..10)
+                    .map(|seed| with_kernel!(kernel, compare_game(&evaluation, seed)))
+                    .sum::<usize>()
+                    > 500
+            );
         }
     }
 }

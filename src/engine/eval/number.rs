@@ -51,8 +51,14 @@ impl Number {
 
     /// The index of a position; `legal_moves` gives the moves of each side.
     #[inline(always)]
-    pub(in crate::engine) fn index(self, position: Position, legal_moves: impl FnOnce(Side) -> u64) -> usize {
-        let Self::Count { counted, side, cap } = self else { return usize::from(position.empties() & 1) };
+    pub(in crate::engine) fn index(
+        self,
+        position: Position,
+        legal_moves: impl FnOnce(Side) -> u64,
+    ) -> usize {
+        let Self::Count { counted, side, cap } = self else {
+            return usize::from(position.empties() & 1);
+        };
         let seen = match side {
             Side::Own => position,
             Side::Opponent => position.pass(),
@@ -82,7 +88,10 @@ mod tests {
     use crate::engine::board::square::Square;
 
     fn set(names: &str) -> u64 {
-        names.split_whitespace().map(|name| name.parse::<Square>().unwrap().bit()).sum()
+        names
+            .split_whitespace()
+            .map(|name| name.parse::<Square>().unwrap().bit())
+            .sum()
     }
 
     #[test]
@@ -96,16 +105,31 @@ mod tests {
                     Side::Opponent => position.pass().legal_moves(),
                 })
             };
-            assert_eq!(index(64), set(expected).count_ones() as usize, "{counted:?} {side:?}");
+            assert_eq!(
+                index(64),
+                set(expected).count_ones() as usize,
+                "{counted:?} {side:?}"
+            );
             assert_eq!(index(1), 1, "{counted:?} {side:?}");
         };
         check(Counted::Discs, Side::Own, "h1 g4");
         check(Counted::Discs, Side::Opponent, "a4 h4 g5 f4");
         check(Counted::Mobility, Side::Own, "e4 g6");
         check(Counted::Mobility, Side::Opponent, "g3");
-        check(Counted::Potential, Side::Own, "a3 b3 b4 a5 b5 e3 f3 g3 h3 e4 e5 f5 h5 f6 g6 h6");
-        check(Counted::Potential, Side::Opponent, "g1 g2 h2 f3 g3 h3 f5 h5");
+        check(
+            Counted::Potential,
+            Side::Own,
+            "a3 b3 b4 a5 b5 e3 f3 g3 h3 e4 e5 f5 h5 f6 g6 h6",
+        );
+        check(
+            Counted::Potential,
+            Side::Opponent,
+            "g1 g2 h2 f3 g3 h3 f5 h5",
+        );
         assert_eq!(Number::Parity.index(position, |_| 0), 0);
-        assert_eq!(Number::Parity.index(Position::new(Player(1), Opponent(0)).unwrap(), |_| 0), 1);
+        assert_eq!(
+            Number::Parity.index(Position::new(Player(1), Opponent(0)).unwrap(), |_| 0),
+            1
+        );
     }
 }

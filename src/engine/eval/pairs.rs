@@ -48,17 +48,33 @@ impl SlotVectors {
     ///
     /// If there are more components for a slot than [`SIZES`] has.
     pub fn new(count: usize, components: &[i32]) -> Self {
-        let size = SIZES.into_iter().find(|&size| count <= size).expect("a set has at most 32 components");
-        let filled = components
-            .chunks_exact(count)
-            .flat_map(|vector| vector.iter().copied().chain(std::iter::repeat_n(0, size - count)));
-        let inverse_roots = (0..ROOTS).map(|count| 1.0 / (count.max(1) as f64).sqrt()).collect();
-        Self { size, components: filled.collect(), inverse_roots }
+        let size = SIZES
+            .into_iter()
+            .find(|&size| count <= size)
+            .expect("a set has at most 32 components");
+        let filled = components.chunks_exact(count).flat_map(|vector| {
+            vector
+                .iter()
+                .copied()
+                .chain(std::iter::repeat_n(0, size - count))
+        });
+        let inverse_roots = (0..ROOTS)
+            .map(|count| 1.0 / (count.max(1) as f64).sqrt())
+            .collect();
+        Self {
+            size,
+            components: filled.collect(),
+            inverse_roots,
+        }
     }
 
     /// The components `[slot][component]`, `count` for each slot.
     pub fn components(&self, count: usize) -> Vec<i32> {
-        self.components.chunks_exact(self.size).flat_map(|vector| &vector[..count]).copied().collect()
+        self.components
+            .chunks_exact(self.size)
+            .flat_map(|vector| &vector[..count])
+            .copied()
+            .collect()
     }
 
     /// Writes the products of the pairs of each row, whose `slots` come one row after another.
@@ -68,7 +84,13 @@ impl SlotVectors {
 
     /// Learns rows one after another, each with its `slots`: v ← v + ratio/√n · error · (Σv − v) at the n-th visit of a slot.
     /// Returns the sum of the errors before each update.
-    pub fn learn(&mut self, kernel: KernelChoice, visits: &mut [u32], slots: &[u32], rows: &[Residual]) -> u64 {
+    pub fn learn(
+        &mut self,
+        kernel: KernelChoice,
+        visits: &mut [u32],
+        slots: &[u32],
+        rows: &[Residual],
+    ) -> u64 {
         with_kernel!(kernel, learn_entry(self, visits, slots, rows))
     }
 }
@@ -76,17 +98,30 @@ impl SlotVectors {
 /// ½|v|² in millidiscs, rounded down.
 #[inline(always)]
 pub fn half_square<C: Copy + Into<i32>>(vector: &[C]) -> i32 {
-    vector.iter().copied().map(C::into).map(|component| component * component).sum::<i32>() >> PRODUCT_SHIFT
+    vector
+        .iter()
+        .copied()
+        .map(C::into)
+        .map(|component| component * component)
+        .sum::<i32>()
+        >> PRODUCT_SHIFT
 }
 
 /// The value of a position with these features in two parts: the weights `[feature]`, each less half the square of its vector
 /// `[feature][component]`, and half the square of the sum of these vectors of `size` components.
-pub fn parts_of(weights: &[i16], vectors: &[i8], size: usize, features: impl Iterator<Item = usize>) -> (Score, Score) {
+pub fn parts_of(
+    weights: &[i16],
+    vectors: &[i8],
+    size: usize,
+    features: impl Iterator<Item = usize>,
+) -> (Score, Score) {
     let (mut linear, mut sums) = (0, [0; VECTOR_SIZE_MAX as usize]);
     for feature in features {
         let vector = &vectors[feature * size..][..size];
         linear += i32::from(weights[feature]) - half_square(vector);
-        sums.iter_mut().zip(vector).for_each(|(sum, &component)| *sum += i32::from(component));
+        sums.iter_mut()
+            .zip(vector)
+            .for_each(|(sum, &component)| *sum += i32::from(component));
     }
     (Score(linear), Score(half_square(&sums)))
 }
@@ -127,14 +162,21 @@ fn sums<const SIZE: usize>(components: &[[i32; SIZE]], slots: &[u32]) -> ([i32; 
     let (mut sums, mut half_squares) = ([0; SIZE], 0);
     for &slot in slots {
         let vector = components[slot as usize].map(rounded);
-        sums.iter_mut().zip(vector).for_each(|(sum, component)| *sum += component);
+        sums.iter_mut()
+            .zip(vector)
+            .for_each(|(sum, component)| *sum += component);
         half_squares += half_square(&vector);
     }
     (sums, half_square(&sums) - half_squares)
 }
 
 #[inline(always)]
-fn learn_body<K: Kernel>(vectors: &mut SlotVectors, visits: &mut [u32], slots: &[u32], rows: &[Residual]) -> u64 {
+fn learn_body<K: Kernel>(
+    vectors: &mut SlotVectors,
+    visits: &mut [u32],
+    slots: &[u32],
+    rows: &[Residual],
+) -> u64 {
     match vectors.size {
         8 => learn_rows::<8>(vectors, visits, slots, rows),
         16 => learn_rows::<16>(vectors, visits, slots, rows),

@@ -101,7 +101,10 @@ pub struct VectorShape {
 impl VectorShape {
     /// No vectors: values are plain sums of weights.
     pub fn none() -> Self {
-        Self { size: 0, empties_max: vec![EMPTIES_MAX] }
+        Self {
+            size: 0,
+            empties_max: vec![EMPTIES_MAX],
+        }
     }
 }
 
@@ -182,7 +185,11 @@ pub enum PatternSetError {
         "{groups} groups of {features} features with {size} components make {}: at most {COMPONENTS_MAX}",
         groups * features * usize::from(*size)
     )]
-    Components { groups: usize, features: usize, size: u8 },
+    Components {
+        groups: usize,
+        features: usize,
+        size: u8,
+    },
 }
 
 impl PatternSet {
@@ -191,14 +198,21 @@ impl PatternSet {
     /// # Errors
     ///
     /// The first thing that makes the list unusable.
-    pub fn new(name: &str, patterns: Vec<Pattern>, phase_empties_max: Vec<u8>) -> Result<Self, PatternSetError> {
+    pub fn new(
+        name: &str,
+        patterns: Vec<Pattern>,
+        phase_empties_max: Vec<u8>,
+    ) -> Result<Self, PatternSetError> {
         check_name(name)?;
         check_patterns(&patterns)?;
         let descending = phase_empties_max.windows(2).all(|pair| pair[1] < pair[0]);
         if phase_empties_max.first() != Some(&EMPTIES_MAX) || !descending {
             return Err(PatternSetError::Phases);
         }
-        let (phases, features) = (phase_empties_max.len(), patterns.iter().map(Pattern::configuration_count).sum());
+        let (phases, features) = (
+            phase_empties_max.len(),
+            patterns.iter().map(Pattern::configuration_count).sum(),
+        );
         if WEIGHTS_MAX / phases < features {
             return Err(PatternSetError::Weights { phases, features });
         }
@@ -212,7 +226,11 @@ impl PatternSet {
             match &pattern.kind {
                 PatternKind::Squares(squares) => {
                     let images = images(squares).into_iter();
-                    instances.extend(images.map(|squares| Instance { pattern: index, squares, offset }));
+                    instances.extend(images.map(|squares| Instance {
+                        pattern: index,
+                        squares,
+                        offset,
+                    }));
                     let smallest = canonical_configurations(squares).into_iter();
                     canonical.extend(smallest.map(|configuration| offset as u32 + configuration));
                 }
@@ -229,7 +247,10 @@ impl PatternSet {
             return Err(PatternSetError::Numbers(numbers.len()));
         }
         let steps = square_steps(&instances);
-        let mut lane_offsets: Vec<u32> = instances.iter().map(|instance| instance.offset as u32).collect();
+        let mut lane_offsets: Vec<u32> = instances
+            .iter()
+            .map(|instance| instance.offset as u32)
+            .collect();
         lane_offsets.resize(steps.len() / 65 * LANES, 0);
         Ok(Self {
             name: name.to_owned(),
@@ -258,15 +279,25 @@ impl PatternSet {
             return Err(PatternSetError::VectorSize(*size));
         }
         let descending = empties_max.windows(2).all(|pair| pair[1] < pair[0]);
-        let begins_phases = empties_max.iter().all(|most| self.phase_empties_max.contains(most));
+        let begins_phases = empties_max
+            .iter()
+            .all(|most| self.phase_empties_max.contains(most));
         if empties_max.first() != Some(&EMPTIES_MAX) || !descending || !begins_phases {
             return Err(PatternSetError::VectorGroups);
         }
         let (groups, features, size) = (empties_max.len(), self.feature_count(), *size);
         if COMPONENTS_MAX < groups * features * usize::from(size) {
-            return Err(PatternSetError::Components { groups, features, size });
+            return Err(PatternSetError::Components {
+                groups,
+                features,
+                size,
+            });
         }
-        Ok(Self { group_of_empties: ranges_by_empties(empties_max), vectors, ..self })
+        Ok(Self {
+            group_of_empties: ranges_by_empties(empties_max),
+            vectors,
+            ..self
+        })
     }
 
     #[expect(missing_docs, reason = "the name says it")]
@@ -334,7 +365,11 @@ impl PatternSet {
     /// The largest weight of a feature, in millidiscs, and the smallest is its opposite, or one less without vectors.
     #[inline]
     pub const fn weight_max(&self) -> i16 {
-        if self.vectors.size == 0 { i16::MAX } else { WEIGHT_BESIDE_VECTOR_MAX }
+        if self.vectors.size == 0 {
+            i16::MAX
+        } else {
+            WEIGHT_BESIDE_VECTOR_MAX
+        }
     }
 
     /// The number of groups of phases that share vectors.
@@ -367,7 +402,11 @@ impl PatternSet {
 
 fn check_name(name: &str) -> Result<(), PatternSetError> {
     let is_sound = (1..=NAME_MAX).contains(&name.len()) && !name.contains(char::is_control);
-    if is_sound { Ok(()) } else { Err(PatternSetError::Name(name.chars().take(NAME_MAX).collect())) }
+    if is_sound {
+        Ok(())
+    } else {
+        Err(PatternSetError::Name(name.chars().take(NAME_MAX).collect()))
+    }
 }
 
 fn check_patterns(patterns: &[Pattern]) -> Result<(), PatternSetError> {
@@ -384,17 +423,26 @@ fn check_patterns(patterns: &[Pattern]) -> Result<(), PatternSetError> {
             PatternKind::Number(number) => {
                 let cap = number.index_max();
                 if !(1..=CAP_MAX).contains(&cap) {
-                    return Err(PatternSetError::Cap { name: name.clone(), cap });
+                    return Err(PatternSetError::Cap {
+                        name: name.clone(),
+                        cap,
+                    });
                 }
             }
             PatternKind::Squares(squares) => {
                 let count = squares.len();
                 if !(1..=PATTERN_SQUARES_MAX).contains(&count) {
-                    return Err(PatternSetError::SquareCount { name: name.clone(), count });
+                    return Err(PatternSetError::SquareCount {
+                        name: name.clone(),
+                        count,
+                    });
                 }
                 let mut seen = BTreeSet::new();
                 if let Some(&square) = squares.iter().find(|&&square| !seen.insert(square)) {
-                    return Err(PatternSetError::RepeatedSquare { name: name.clone(), square });
+                    return Err(PatternSetError::RepeatedSquare {
+                        name: name.clone(),
+                        square,
+                    });
                 }
             }
         }
@@ -411,7 +459,12 @@ fn images(squares: &[Square]) -> Vec<Vec<Square>> {
     let mut seen = BTreeSet::new();
     Symmetry::all()
         .filter(|symmetry| seen.insert(symmetry.set(set_of(squares))))
-        .map(|symmetry| squares.iter().map(|&square| symmetry.square(square)).collect())
+        .map(|symmetry| {
+            squares
+                .iter()
+                .map(|&square| symmetry.square(square))
+                .collect()
+        })
         .collect()
 }
 
@@ -423,7 +476,10 @@ fn canonical_configurations(squares: &[Square]) -> Vec<u32> {
         .map(|symmetry| {
             let place = |square: &Square| {
                 let image = symmetry.square(*square);
-                squares.iter().position(|&other| other == image).expect("the symmetry keeps the set")
+                squares
+                    .iter()
+                    .position(|&other| other == image)
+                    .expect("the symmetry keeps the set")
             };
             squares.iter().map(place).collect()
         })
@@ -435,9 +491,16 @@ fn canonical_configurations(squares: &[Square]) -> Vec<u32> {
                 *digit = rest % 3;
                 rest /= 3;
             }
-            let mirror =
-                |permutation: &Vec<usize>| permutation.iter().fold(0, |index, &place| index * 3 + digits[place]);
-            permutations.iter().map(mirror).min().expect("the identity is a symmetry")
+            let mirror = |permutation: &Vec<usize>| {
+                permutation
+                    .iter()
+                    .fold(0, |index, &place| index * 3 + digits[place])
+            };
+            permutations
+                .iter()
+                .map(mirror)
+                .min()
+                .expect("the identity is a symmetry")
         })
         .collect()
 }
@@ -445,7 +508,10 @@ fn canonical_configurations(squares: &[Square]) -> Vec<u32> {
 /// The range of each number of empty squares. Boards with more of them than a game begins with belong to the first range.
 fn ranges_by_empties(empties_max: &[u8]) -> [u8; 65] {
     std::array::from_fn(|empties| {
-        let begun = empties_max.iter().filter(|&&most| empties <= usize::from(most)).count();
+        let begun = empties_max
+            .iter()
+            .filter(|&&most| empties <= usize::from(most))
+            .count();
         begun.saturating_sub(1) as u8
     })
 }
@@ -470,28 +536,53 @@ mod tests {
     }
 
     fn set(kind: PatternKind) -> Result<PatternSet, PatternSetError> {
-        PatternSet::new("test", vec![Pattern { name: "P".into(), kind }], vec![60])
+        PatternSet::new(
+            "test",
+            vec![Pattern {
+                name: "P".into(),
+                kind,
+            }],
+            vec![60],
+        )
     }
 
     #[test]
     fn mirrors_come_from_the_symmetries_of_the_pattern() {
         let row = set(squares("a1 b1 c1 d1 e1 f1 g1 h1")).unwrap();
         assert_eq!(row.instances().len(), 4);
-        assert_eq!(row.canonical()[3_usize.pow(7)], 1, "a disc on a1 is a disc on h1");
+        assert_eq!(
+            row.canonical()[3_usize.pow(7)],
+            1,
+            "a disc on a1 is a disc on h1"
+        );
         let edge = set(squares("a1 b1 c1 d1 e1 f1 g1 b2")).unwrap();
         assert_eq!(edge.instances().len(), 8);
-        assert!((0..).zip(edge.canonical()).all(|(index, &canonical)| index == canonical));
+        assert!(
+            (0..)
+                .zip(edge.canonical())
+                .all(|(index, &canonical)| index == canonical)
+        );
         let center = set(squares("d4 e4 d5 e5")).unwrap();
         assert_eq!(center.instances().len(), 1);
-        assert_eq!(center.canonical()[27], 1, "the four center squares are equivalent");
+        assert_eq!(
+            center.canonical()[27],
+            1,
+            "the four center squares are equivalent"
+        );
     }
 
     #[test]
     fn a_bad_pattern_is_refused_with_its_reason() {
-        assert_eq!(set(squares("a1 a1")).unwrap_err().to_string(), "pattern `P` lists a1 twice");
+        assert_eq!(
+            set(squares("a1 a1")).unwrap_err().to_string(),
+            "pattern `P` lists a1 twice"
+        );
         assert!(set(PatternKind::Squares(vec![])).is_err());
         assert!(set(squares("a1 b1 c1 d1 e1 f1 g1 h1 a2 b2 c2")).is_err());
-        let parity = Pattern { name: "PARITY".into(), kind: PatternKind::Number(Number::Parity) };
+        let parity = Pattern {
+            name: "PARITY".into(),
+            kind: PatternKind::Number(Number::Parity),
+        };
         for phase_empties_max in [vec![], vec![59], vec![61], vec![60, 60], vec![60, 20, 30]] {
             let result = PatternSet::new("test", vec![parity.clone()], phase_empties_max);
             assert_eq!(result.unwrap_err(), PatternSetError::Phases);
@@ -500,16 +591,25 @@ mod tests {
 
     #[test]
     fn a_set_with_too_many_weights_is_refused_with_its_sizes() {
-        let cells =
-            ["a", "b", "c", "d", "e", "f", "g", "h"].map(|column| (1..=8).map(move |row| format!("{column}{row}")));
+        let cells = ["a", "b", "c", "d", "e", "f", "g", "h"]
+            .map(|column| (1..=8).map(move |row| format!("{column}{row}")));
         let cells: Vec<String> = cells.into_iter().flatten().collect();
-        let pattern =
-            |index: usize| Pattern { name: index.to_string(), kind: squares(&cells[index..index + 10].join(" ")) };
+        let pattern = |index: usize| Pattern {
+            name: index.to_string(),
+            kind: squares(&cells[index..index + 10].join(" ")),
+        };
         let set = |patterns, phases: u8| {
-            PatternSet::new("test", (0..patterns).map(pattern).collect(), (0..phases).map(|phase| 60 - phase).collect())
+            PatternSet::new(
+                "test",
+                (0..patterns).map(pattern).collect(),
+                (0..phases).map(|phase| 60 - phase).collect(),
+            )
         };
         let error = set(19, 61).unwrap_err();
-        assert_eq!(error.to_string(), "61 phases of 1121931 features make 68437791 weights: at most 67108864");
+        assert_eq!(
+            error.to_string(),
+            "61 phases of 1121931 features make 68437791 weights: at most 67108864"
+        );
         assert!(set(11, 60).is_ok(), "more than 612,000 weights a phase");
     }
 
@@ -517,25 +617,41 @@ mod tests {
     fn a_set_with_too_many_components_is_refused_with_its_sizes() {
         // Pairs of squares that a reflection swaps: every pattern has four instances.
         let pairs = (1..=8).flat_map(|row| ["ah", "bg", "cf", "de"].map(|columns| (columns, row)));
-        let pairs: Vec<String> =
-            pairs.map(|(columns, row)| format!("{}{row} {}{row}", &columns[..1], &columns[1..])).collect();
-        let pattern =
-            |index: usize| Pattern { name: index.to_string(), kind: squares(&pairs[index..index + 5].join(" ")) };
+        let pairs: Vec<String> = pairs
+            .map(|(columns, row)| format!("{}{row} {}{row}", &columns[..1], &columns[1..]))
+            .collect();
+        let pattern = |index: usize| Pattern {
+            name: index.to_string(),
+            kind: squares(&pairs[index..index + 5].join(" ")),
+        };
         let phases: Vec<u8> = (0..61).map(|phase| 60 - phase).collect();
         let set = PatternSet::new("test", (0..16).map(pattern).collect(), phases.clone()).unwrap();
-        let shape = |groups: usize| VectorShape { size: 32, empties_max: phases[..groups].to_vec() };
+        let shape = |groups: usize| VectorShape {
+            size: 32,
+            empties_max: phases[..groups].to_vec(),
+        };
         let error = set.clone().with_vectors(shape(61)).unwrap_err();
-        let expected = "61 groups of 944784 features with 32 components make 1844218368: at most 1073741824";
+        let expected =
+            "61 groups of 944784 features with 32 components make 1844218368: at most 1073741824";
         assert_eq!(error.to_string(), expected);
         let set = set.with_vectors(shape(35)).unwrap();
         assert_eq!(set.component_count(), 1_058_158_080);
-        assert_eq!([64, 60, 59, 27, 26, 25, 0].map(|empties| set.group(empties)), [0, 0, 1, 33, 34, 34, 34]);
+        assert_eq!(
+            [64, 60, 59, 27, 26, 25, 0].map(|empties| set.group(empties)),
+            [0, 0, 1, 33, 34, 34, 34]
+        );
     }
 
     #[test]
     fn phases_are_ranges_of_empty_squares() {
-        let parity = Pattern { name: "PARITY".into(), kind: PatternKind::Number(Number::Parity) };
+        let parity = Pattern {
+            name: "PARITY".into(),
+            kind: PatternKind::Number(Number::Parity),
+        };
         let set = PatternSet::new("test", vec![parity], vec![60, 44, 0]).unwrap();
-        assert_eq!([64, 60, 45, 44, 1, 0].map(|empties| set.phase(empties)), [0, 0, 0, 1, 1, 2]);
+        assert_eq!(
+            [64, 60, 45, 44, 1, 0].map(|empties| set.phase(empties)),
+            [0, 0, 0, 1, 1, 2]
+        );
     }
 }

@@ -23,14 +23,24 @@ pub fn square_ranges(set: &PatternSet, weights: &[i16], vectors: &[i8]) -> [(Sco
     for position in positions() {
         let group = set.group(position.empties());
         let weights = &weights[set.phase(position.empties()) * count..];
-        groups[group].push(parts_of(weights, &vectors[group * count * size..], size, features(set, position)).1);
+        groups[group].push(
+            parts_of(
+                weights,
+                &vectors[group * count * size..],
+                size,
+                features(set, position),
+            )
+            .1,
+        );
     }
     let ranges = groups.into_iter().map(|mut squares| {
         squares.sort_unstable();
         let outside = squares.len() / OUTSIDE;
         Some((*squares.get(outside)?, *squares.iter().nth_back(outside)?))
     });
-    let ranges: Vec<_> = ranges.map(|range| range.unwrap_or((Score(0), Score::MAX))).collect();
+    let ranges: Vec<_> = ranges
+        .map(|range| range.unwrap_or((Score(0), Score::MAX)))
+        .collect();
     std::array::from_fn(|empties| ranges[set.group(empties as u8)])
 }
 
@@ -46,9 +56,15 @@ fn positions() -> Vec<Position> {
                 continue;
             }
             positions.push(position);
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             let count = position.children().count();
-            position = position.children().nth((state >> 33) as usize % count).expect("a child").1;
+            position = position
+                .children()
+                .nth((state >> 33) as usize % count)
+                .expect("a child")
+                .1;
         }
     }
     positions
@@ -63,27 +79,51 @@ mod tests {
     #[test]
     fn a_range_holds_all_squares_of_its_group_but_2_percent_at_each_end() {
         let plain = builtin::square_weights();
-        assert_eq!(square_ranges(plain.set(), plain.weights(), &[]), [(Score(0), Score(0)); 65]);
-        let shape = VectorShape { size: 4, empties_max: vec![60, 30] };
+        assert_eq!(
+            square_ranges(plain.set(), plain.weights(), &[]),
+            [(Score(0), Score(0)); 65]
+        );
+        let shape = VectorShape {
+            size: 4,
+            empties_max: vec![60, 30],
+        };
         let set = PatternSet::new("test", plain.set().patterns().to_vec(), vec![60, 30]).unwrap();
         let set = set.with_vectors(shape).unwrap();
-        let vectors: Vec<i8> = (0..set.component_count()).map(|place| (place * 37 % 63) as i8 - 31).collect();
+        let vectors: Vec<i8> = (0..set.component_count())
+            .map(|place| (place * 37 % 63) as i8 - 31)
+            .collect();
         let weights = vec![0; set.phase_count() * set.feature_count()];
         let group_size = set.feature_count() * set.vector_size();
         let ranges = square_ranges(&set, &weights, &vectors);
         assert_ne!(ranges[60], ranges[30]);
         for group in 0..2 {
-            let positions = positions().into_iter().filter(|position| set.group(position.empties()) == group);
+            let positions = positions()
+                .into_iter()
+                .filter(|position| set.group(position.empties()) == group);
             let found: Vec<(Score, (Score, Score))> = positions
                 .map(|position| {
                     let vectors = &vectors[group * group_size..];
-                    let (_, square) = parts_of(&weights, vectors, set.vector_size(), features(&set, position));
+                    let (_, square) = parts_of(
+                        &weights,
+                        vectors,
+                        set.vector_size(),
+                        features(&set, position),
+                    );
                     (square, ranges[usize::from(position.empties())])
                 })
                 .collect();
-            let below = found.iter().filter(|(square, (least, _))| square < least).count();
-            let above = found.iter().filter(|(square, (_, most))| most < square).count();
-            assert!(5_000 < found.len() && below.max(above) <= found.len() / 50, "{below} and {above}");
+            let below = found
+                .iter()
+                .filter(|(square, (least, _))| square < least)
+                .count();
+            let above = found
+                .iter()
+                .filter(|(square, (_, most))| most < square)
+                .count();
+            assert!(
+                5_000 < found.len() && below.max(above) <= found.len() / 50,
+                "{below} and {above}"
+            );
             assert!(found.len() / 100 < below.min(above), "{below} and {above}");
         }
     }

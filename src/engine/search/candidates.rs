@@ -40,7 +40,13 @@ impl Candidate {
     pub fn new<K: Kernel>(position: Position, square: Square) -> Self {
         let flips = position.flips_by::<K>(square);
         let replies = position.play_unchecked(square, flips).legal_moves_by::<K>();
-        Self { flips, replies, order: 0, linear: Linear::UNKNOWN, square }
+        Self {
+            flips,
+            replies,
+            order: 0,
+            linear: Linear::UNKNOWN,
+            square,
+        }
     }
 
     /// An order without the evaluation: few replies, then the kind of the square.
@@ -85,7 +91,9 @@ pub fn unordered_candidates<K: Kernel>(position: Position, moves: u64) -> Candid
 /// Puts the move on `square` before all others, if it is one of them; the number of moves whose place is now known.
 #[inline(always)]
 pub fn put_first(candidates: &mut [Candidate], square: Option<Square>) -> usize {
-    let first = candidates.iter_mut().find(|candidate| Some(candidate.square) == square);
+    let first = candidates
+        .iter_mut()
+        .find(|candidate| Some(candidate.square) == square);
     first.map_or(0, |candidate| {
         candidate.order = FIRST;
         1
@@ -96,22 +104,34 @@ pub fn put_first(candidates: &mut [Candidate], square: Option<Square>) -> usize 
 #[inline(always)]
 pub fn pick(candidates: &mut [Candidate], from: usize) -> Candidate {
     // One number to compare, so that the choice needs no branch.
-    let rank = |candidate: &Candidate| i64::from(candidate.order) << 6 | i64::from(63 - candidate.square.number());
+    let rank = |candidate: &Candidate| {
+        i64::from(candidate.order) << 6 | i64::from(63 - candidate.square.number())
+    };
     let (mut best, mut best_rank) = (from, rank(&candidates[from]));
     for (index, candidate) in candidates.iter().enumerate().skip(from + 1) {
         let rank = rank(candidate);
-        (best, best_rank) = if best_rank < rank { (index, rank) } else { (best, best_rank) };
+        (best, best_rank) = if best_rank < rank {
+            (index, rank)
+        } else {
+            (best, best_rank)
+        };
     }
     candidates.swap(from, best);
     candidates[from]
 }
 
 /// [`pick`], but moves that are busy come after all others.
-pub fn pick_free(candidates: &mut [Candidate], from: usize, is_busy: impl Fn(&Candidate) -> bool) -> Candidate {
+pub fn pick_free(
+    candidates: &mut [Candidate],
+    from: usize,
+    is_busy: impl Fn(&Candidate) -> bool,
+) -> Candidate {
     loop {
         let candidate = pick(candidates, from);
         if candidate.order == PUT_OFF {
-            let free = (from..candidates.len()).find(|&index| !is_busy(&candidates[index])).unwrap_or(from);
+            let free = (from..candidates.len())
+                .find(|&index| !is_busy(&candidates[index]))
+                .unwrap_or(from);
             candidates.swap(from, free);
             return candidates[from];
         }
@@ -158,7 +178,14 @@ mod tests {
     fn fewer_replies_come_first_unless_the_square_counts_more() {
         let at = |square: &str, replies| {
             let (square, order, linear) = (square.parse().unwrap(), 0, Linear::UNKNOWN);
-            Candidate { flips: 0, replies, order, linear, square }.fast_order()
+            Candidate {
+                flips: 0,
+                replies,
+                order,
+                linear,
+                square,
+            }
+            .fast_order()
         };
         // d1 has two replies, or one in a corner, which counts as two.
         assert!(at("d1", 0b10) > at("d1", 0b110) && at("d1", 0b1) == at("d1", 0b110));
@@ -168,7 +195,10 @@ mod tests {
     /// The positions of a game in which every move is the last legal one.
     fn positions() -> Vec<Position> {
         let next = |position: &Position| {
-            let played = position.children().last().map_or_else(|| position.pass(), |(_, next)| next);
+            let played = position
+                .children()
+                .last()
+                .map_or_else(|| position.pass(), |(_, next)| next);
             (!position.is_over()).then_some(played)
         };
         std::iter::successors(Some(Position::START), next).collect()
@@ -181,10 +211,19 @@ mod tests {
             for square in Square::all() {
                 let is_legal = moves & square.bit() != 0;
                 let mut candidates = unordered_candidates::<Portable>(position, moves);
-                assert_eq!(put_first(&mut candidates, Some(square)), usize::from(is_legal));
-                assert!(!is_legal || pick(&mut candidates, 0).square == square, "{position:?} {square}");
+                assert_eq!(
+                    put_first(&mut candidates, Some(square)),
+                    usize::from(is_legal)
+                );
+                assert!(
+                    !is_legal || pick(&mut candidates, 0).square == square,
+                    "{position:?} {square}"
+                );
             }
-            assert_eq!(put_first(&mut unordered_candidates::<Portable>(position, moves), None), 0);
+            assert_eq!(
+                put_first(&mut unordered_candidates::<Portable>(position, moves), None),
+                0
+            );
         }
     }
 
@@ -196,10 +235,15 @@ mod tests {
                 let rows_apart = (square.number() / 8).abs_diff(disc.number() / 8);
                 let columns_apart = column(square).abs_diff(column(disc));
                 // A disc in the first or the last column can only be enclosed along it.
-                rows_apart.max(columns_apart) == 1 && (columns_apart == 0 || (1..7).contains(&column(disc)))
+                rows_apart.max(columns_apart) == 1
+                    && (columns_apart == 0 || (1..7).contains(&column(disc)))
             };
-            let may_arise = |square: &Square| Squares(position.opponent()).any(|disc| enclosed(*square, disc));
-            let expected: u64 = Squares(position.empty()).filter(may_arise).map(Square::bit).sum();
+            let may_arise =
+                |square: &Square| Squares(position.opponent()).any(|disc| enclosed(*square, disc));
+            let expected: u64 = Squares(position.empty())
+                .filter(may_arise)
+                .map(Square::bit)
+                .sum();
             assert_eq!(potential_moves(position), expected, "{position:?}");
         }
     }

@@ -22,7 +22,12 @@ impl SearchRun<'_> {
             .open_nodes
             .last()
             .is_none_or(|last| last.null_alpha.is_none() || last.expects_cut == (last.key == key));
-        self.open_nodes.push(OpenNode { key, depth, null_alpha, expects_cut });
+        self.open_nodes.push(OpenNode {
+            key,
+            depth,
+            null_alpha,
+            expects_cut,
+        });
     }
 
     /// Ends what [`SearchRun::enter`] began; the value of the node if another member has settled it.
@@ -31,7 +36,9 @@ impl SearchRun<'_> {
         if let Some(member) = &self.member {
             member.unmark(node.key, node.depth);
         }
-        let (_, value) = self.settled.filter(|&(place, _)| place == self.open_nodes.len())?;
+        let (_, value) = self
+            .settled
+            .filter(|&(place, _)| place == self.open_nodes.len())?;
         (self.settled, self.stopped) = (None, false);
         Some(value)
     }
@@ -52,7 +59,9 @@ impl SearchRun<'_> {
 
     /// Whether another member works on a node.
     pub fn is_busy(&self, key: PositionKey, depth: Depth) -> bool {
-        self.member.as_ref().is_some_and(|member| member.is_marked(key, depth))
+        self.member
+            .as_ref()
+            .is_some_and(|member| member.is_marked(key, depth))
     }
 
     /// Looks at what the team has done at the next node.
@@ -67,23 +76,41 @@ impl SearchRun<'_> {
             self.stopped = true;
             return;
         }
-        self.settled = self.open_nodes.iter().enumerate().find_map(|(place, node)| {
-            let window = NullWindow::above(node.null_alpha?);
-            let value = self.look_up(&self.table.get(node.key)?, node.depth, window).break_value()?;
-            Some((place, value))
-        });
+        self.settled = self
+            .open_nodes
+            .iter()
+            .enumerate()
+            .find_map(|(place, node)| {
+                let window = NullWindow::above(node.null_alpha?);
+                let value = self
+                    .look_up(&self.table.get(node.key)?, node.depth, window)
+                    .break_value()?;
+                Some((place, value))
+            });
         self.stopped = self.settled.is_some();
     }
 
     /// A root search: of this member, or of the one of its team that was faster. `None` if it was stopped.
-    pub fn root_step(&mut self, search: impl FnOnce(&mut Self) -> Option<Iteration>) -> Option<Iteration> {
-        let Some(member) = &self.member else { return search(self) };
+    pub fn root_step(
+        &mut self,
+        search: impl FnOnce(&mut Self) -> Option<Iteration>,
+    ) -> Option<Iteration> {
+        let Some(member) = &self.member else {
+            return search(self);
+        };
         if self.stopped {
             // The steps of others after the one that was stopped are not those of this member's search.
             return None;
         }
-        let found = if member.is_step_over() { None } else { search(self) };
-        let found = self.member.as_mut().and_then(|member| member.end_step(found));
+        let found = if member.is_step_over() {
+            None
+        } else {
+            search(self)
+        };
+        let found = self
+            .member
+            .as_mut()
+            .and_then(|member| member.end_step(found));
         if found.is_some() {
             self.stopped = false;
             self.check_soon();

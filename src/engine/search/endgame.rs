@@ -42,18 +42,26 @@ pub fn root_window<K: Kernel>(
 ) -> Option<Iteration> {
     run.nodes += 1;
     let mut candidates = unordered_candidates::<K>(node.position, node.moves);
-    let (value, best) = best_child::<K, OpenWindow<Discs>>(run, node, &mut candidates, first, window);
+    let (value, best) =
+        best_child::<K, OpenWindow<Discs>>(run, node, &mut candidates, first, window);
     if run.stopped {
         return None;
     }
     let (value, depth) = (value.into(), node.depth());
-    run.table.put(PositionKey::new(node.position), &run.known(value, best, in_millidiscs(window), depth));
+    run.table.put(
+        PositionKey::new(node.position),
+        &run.known(value, best, in_millidiscs(window), depth),
+    );
     best.map(|best| Iteration { value, best, depth })
 }
 
 /// Searches a node by the means that its window and its number of empty squares call for.
 #[inline(always)]
-fn search<K: Kernel, W: Window<Unit = Discs>>(run: &mut SearchRun<'_>, node: &EndNode, window: W) -> Discs {
+fn search<K: Kernel, W: Window<Unit = Discs>>(
+    run: &mut SearchRun<'_>,
+    node: &EndNode,
+    window: W,
+) -> Discs {
     if W::OPEN && node.empties < GUIDED_EMPTIES_MIN {
         staircase::<K>(run, node, window.open())
     } else if !W::OPEN && node.empties <= SHALLOW_EMPTIES_MAX {
@@ -66,7 +74,11 @@ fn search<K: Kernel, W: Window<Unit = Discs>>(run: &mut SearchRun<'_>, node: &En
 }
 
 #[inline(always)]
-fn staircase<K: Kernel>(run: &mut SearchRun<'_>, node: &EndNode, window: OpenWindow<Discs>) -> Discs {
+fn staircase<K: Kernel>(
+    run: &mut SearchRun<'_>,
+    node: &EndNode,
+    window: OpenWindow<Discs>,
+) -> Discs {
     let mut rest = window;
     loop {
         let value = search::<K, NullWindow<Discs>>(run, node, rest.null());
@@ -79,7 +91,11 @@ fn staircase<K: Kernel>(run: &mut SearchRun<'_>, node: &EndNode, window: OpenWin
 
 /// A node with accumulators kept for an ordering by the evaluation.
 #[inline(always)]
-fn guided_body<K: Kernel, W: Window<Unit = Discs>>(run: &mut SearchRun<'_>, node: &EndNode, window: W) -> Discs {
+fn guided_body<K: Kernel, W: Window<Unit = Discs>>(
+    run: &mut SearchRun<'_>,
+    node: &EndNode,
+    window: W,
+) -> Discs {
     if node.moves == 0 {
         return passed::<K, W, true>(run, node, window);
     }
@@ -109,7 +125,11 @@ fn guided_body<K: Kernel, W: Window<Unit = Discs>>(run: &mut SearchRun<'_>, node
         run.enter(key, node.depth(), (!W::OPEN).then(|| window.alpha().into()));
     }
     let value = searched::<K, W>(run, node, key, first, window, rest);
-    if is_marked { run.leave().map_or(value, Discs::truncated) } else { value }
+    if is_marked {
+        run.leave().map_or(value, Discs::truncated)
+    } else {
+        value
+    }
 }
 
 /// As in the search by depth.
@@ -129,8 +149,13 @@ fn searched<K: Kernel, W: Window<Unit = Discs>>(
     }
     let mut candidates = unordered_candidates::<K>(node.position, node.moves);
     if !W::OPEN && !node.fails_low {
-        let upper = |candidate: &Candidate| bound_after(run, &node.after(candidate, true), window.null());
-        if let Some(value) = candidates.iter().filter_map(upper).find(|&value| window.alpha() < value) {
+        let upper =
+            |candidate: &Candidate| bound_after(run, &node.after(candidate, true), window.null());
+        if let Some(value) = candidates
+            .iter()
+            .filter_map(upper)
+            .find(|&value| window.alpha() < value)
+        {
             return value;
         }
     }
@@ -222,11 +247,25 @@ fn passed<K: Kernel, W: Window<Unit = Discs>, const GUIDED: bool>(
     } else {
         node.ply
     };
-    -search::<K, W>(run, &EndNode { position, moves, ply, fails_low: !node.fails_low, ..*node }, window.for_opponent())
+    -search::<K, W>(
+        run,
+        &EndNode {
+            position,
+            moves,
+            ply,
+            fails_low: !node.fails_low,
+            ..*node
+        },
+        window.for_opponent(),
+    )
 }
 
 #[inline(always)]
-fn fast_null_window_body<K: Kernel>(run: &mut SearchRun<'_>, node: &EndNode, window: NullWindow<Discs>) -> Discs {
+fn fast_null_window_body<K: Kernel>(
+    run: &mut SearchRun<'_>,
+    node: &EndNode,
+    window: NullWindow<Discs>,
+) -> Discs {
     if node.moves == 0 {
         return passed::<K, NullWindow<Discs>, false>(run, node, window);
     }
@@ -243,7 +282,8 @@ fn fast_null_window_body<K: Kernel>(run: &mut SearchRun<'_>, node: &EndNode, win
     }
     let (value, best) = fastest_first::<K>(run, node, window, bounds.best);
     if !run.stopped {
-        run.local.put(node.position, bounds.narrowed(value, best, window));
+        run.local
+            .put(node.position, bounds.narrowed(value, best, window));
     }
     value
 }
@@ -261,7 +301,10 @@ fn fastest_first<K: Kernel>(
     if let Some(square) = first {
         let candidate = Candidate::new::<K>(node.position, square);
         let next = node.after(&candidate, !node.fails_low);
-        (best_value, best) = (-search::<K, NullWindow<Discs>>(run, &next, window.for_opponent()), first);
+        (best_value, best) = (
+            -search::<K, NullWindow<Discs>>(run, &next, window.for_opponent()),
+            first,
+        );
         if window.alpha() < best_value || run.stopped {
             return (best_value, best);
         }

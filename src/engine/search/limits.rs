@@ -55,7 +55,14 @@ impl Limits {
     /// A full-width search of this depth, without an endgame solver.
     pub const fn full_width(depth: Depth) -> Self {
         let (mpc, selective) = (MpcLevel::FullWidth, Selective::NONE);
-        Self { depth, exact_empties: 0, wld_empties: 0, nodes: None, mpc, selective }
+        Self {
+            depth,
+            exact_empties: 0,
+            wld_empties: 0,
+            nodes: None,
+            mpc,
+            selective,
+        }
     }
 
     /// The depth of the result of a position with this many empty squares and a legal move, and whether its score is exact, where

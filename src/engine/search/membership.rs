@@ -27,14 +27,25 @@ pub struct Board {
 
 impl Board {
     pub fn new() -> Self {
-        let marks = std::iter::repeat_with(AtomicU64::default).take(MARKS).collect();
-        Self { marks, found_count: AtomicUsize::new(0), found: Mutex::new(Vec::new()) }
+        let marks = std::iter::repeat_with(AtomicU64::default)
+            .take(MARKS)
+            .collect();
+        Self {
+            marks,
+            found_count: AtomicUsize::new(0),
+            found: Mutex::new(Vec::new()),
+        }
     }
 
     /// Forgets the last search.
     pub fn wipe(&self) {
-        self.marks.iter().for_each(|mark| mark.store(0, Ordering::Relaxed));
-        self.found.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.marks
+            .iter()
+            .for_each(|mark| mark.store(0, Ordering::Relaxed));
+        self.found
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
         self.found_count.store(0, Ordering::Relaxed);
     }
 
@@ -77,7 +88,11 @@ impl Membership {
 
     /// Ends the root search with the result of the member that was first, this one if it `found` one; `None` if there is none.
     pub fn end_step(&mut self, found: Option<Iteration>) -> Option<Iteration> {
-        let mut all = self.board.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self
+            .board
+            .found
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if all.len() == self.step {
             all.push(found?);
             self.board.found_count.store(all.len(), Ordering::Release);
@@ -96,8 +111,14 @@ pub struct Marked {
 
 impl Marked {
     /// One searcher alone.
-    pub const NONE: Self = Self { by_depth: Depth(u8::MAX), to_end: Depth(u8::MAX) };
-    pub const OF_TEAM: Self = Self { by_depth: MARKED_DEPTH_MIN, to_end: MARKED_EMPTIES_MIN };
+    pub const NONE: Self = Self {
+        by_depth: Depth(u8::MAX),
+        to_end: Depth(u8::MAX),
+    };
+    pub const OF_TEAM: Self = Self {
+        by_depth: MARKED_DEPTH_MIN,
+        to_end: MARKED_EMPTIES_MIN,
+    };
 }
 
 /// A marked node on the way to the current one.

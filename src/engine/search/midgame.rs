@@ -1,7 +1,8 @@
 //! Search by depth: principal variation search over the evaluation, with selective cuts.
 
 use super::candidates::{
-    CORNERS, Candidate, Linear, NEXT_TO_CORNERS, pick, pick_free, put_first, unordered_candidates, weighted_mobility,
+    CORNERS, Candidate, Linear, NEXT_TO_CORNERS, pick, pick_free, put_first, unordered_candidates,
+    weighted_mobility,
 };
 use super::depth::Depth;
 use super::mpc::{Cuts, MpcEntry, PROBE_MARGIN, STATIC_MARGIN};
@@ -85,7 +86,11 @@ fn search_body<K: Kernel, W: Window<Unit = Score>, P: Policy>(
         run.enter(key, depth, (!W::OPEN).then(|| window.alpha()));
     }
     let value = searched::<K, W, P>(run, node, key, first, window, rest, depth);
-    if is_marked { run.leave().unwrap_or(value) } else { value }
+    if is_marked {
+        run.leave().unwrap_or(value)
+    } else {
+        value
+    }
 }
 
 /// The value of a node that the table does not answer; `first` is its best move so far, and `rest` is left of the window.
@@ -109,7 +114,12 @@ fn searched<K: Kernel, W: Window<Unit = Score>, P: Policy>(
     if !W::OPEN && TRANSPOSITION_DEPTH_MIN <= depth {
         let window = window.null().for_opponent();
         for candidate in &candidates {
-            let Some(known) = run.table.get(PositionKey::new(candidate.play(node.position))) else { continue };
+            let Some(known) = run
+                .table
+                .get(PositionKey::new(candidate.play(node.position)))
+            else {
+                continue;
+            };
             if let ControlFlow::Break(value) = run.look_up(&known, depth - 1, window)
                 && value <= window.alpha()
             {
@@ -139,7 +149,11 @@ pub fn best_child<K: Kernel, W: Window<Unit = Score>, P: Policy>(
     let (mut best_value, mut best) = (Score::NOTHING, None);
     let node_value = P::HAS_EXTRAS.then(|| static_value::<K>(run, node));
     let mut ordered = put_first(candidates, first);
-    let divided_from = if P::HAS_EXTRAS { usize::MAX } else { run.divided_from(depth, run.marked.by_depth) };
+    let divided_from = if P::HAS_EXTRAS {
+        usize::MAX
+    } else {
+        run.divided_from(depth, run.marked.by_depth)
+    };
     if divided_from < ordered && is_busy(run, node, &pick(candidates, 0), depth) {
         ordered = 0;
     }
@@ -148,7 +162,9 @@ pub fn best_child<K: Kernel, W: Window<Unit = Score>, P: Policy>(
             return (window.beta(), None);
         }
         let candidate = if divided_from <= turn {
-            pick_free(candidates, turn, |candidate| is_busy(run, node, candidate, depth))
+            pick_free(candidates, turn, |candidate| {
+                is_busy(run, node, candidate, depth)
+            })
         } else {
             pick(candidates, turn)
         };
@@ -157,12 +173,21 @@ pub fn best_child<K: Kernel, W: Window<Unit = Score>, P: Policy>(
         }
         let rest = window.raised_to(best_value);
         if TABLE_DEPTH_MIN < depth {
-            run.table.prefetch(PositionKey::new(candidate.play(node.position)));
+            run.table
+                .prefetch(PositionKey::new(candidate.play(node.position)));
         }
         play::<K>(run, node, &candidate);
         let mut value = reply::<K, W, P>(run, node, &candidate, rest, depth - 1, turn == 0);
-        if P::HAS_EXTRAS && begin_extension(run, node, candidate.flips, value, window.beta(), depth) {
-            value = reply::<K, W, P>(run, node, &candidate, rest, depth - 1 + EXTENSION_PLIES, turn == 0);
+        if P::HAS_EXTRAS && begin_extension(run, node, candidate.flips, value, window.beta(), depth)
+        {
+            value = reply::<K, W, P>(
+                run,
+                node,
+                &candidate,
+                rest,
+                depth - 1 + EXTENSION_PLIES,
+                turn == 0,
+            );
             run.extending = false;
         }
         if run.stopped {
@@ -196,7 +221,11 @@ fn is_pruned<K: Kernel>(
     turn: usize,
     node_value: Score,
 ) -> bool {
-    let Selective { threshold, rank, extension } = run.selective;
+    let Selective {
+        threshold,
+        rank,
+        extension,
+    } = run.selective;
     if turn != 0 && rank.is_some_and(|rank| usize::from(rank) <= turn) {
         return true;
     }
@@ -207,14 +236,25 @@ fn is_pruned<K: Kernel>(
     if turn != 0 && threshold.is_some_and(|threshold| value < node_value - threshold) {
         return true;
     }
-    run.lost_value[node.ply + 1] = if value < node_value { candidate.square.bit() } else { 0 };
+    run.lost_value[node.ply + 1] = if value < node_value {
+        candidate.square.bit()
+    } else {
+        0
+    };
     false
 }
 
 /// Whether a reply with this value in a node with `depth` plies left calls for an extension, which then lasts as long as
 /// `run.extending`.
 #[inline(always)]
-fn begin_extension(run: &mut SearchRun<'_>, node: &Node, flips: u64, value: Score, beta: Score, depth: Depth) -> bool {
+fn begin_extension(
+    run: &mut SearchRun<'_>,
+    node: &Node,
+    flips: u64,
+    value: Score,
+    beta: Score,
+    depth: Depth,
+) -> bool {
     let here = match run.selective.extension {
         None => false,
         Some(Extension::Horizon) => depth == Depth(1),
@@ -245,14 +285,20 @@ fn reply<K: Kernel, W: Window<Unit = Score>, P: Policy>(
         value = -child::<K, NullWindow, P>(run, node, candidate, null.for_opponent(), depth);
     }
     if W::OPEN && (is_first || window.contains(value)) {
-        value = -child::<K, OpenWindow, P>(run, node, candidate, window.open().for_opponent(), depth);
+        value =
+            -child::<K, OpenWindow, P>(run, node, candidate, window.open().for_opponent(), depth);
     }
     value
 }
 
 /// What a move is worth to the mover by a full-window search of `depth` plies after it.
 #[inline(always)]
-pub fn value_after<K: Kernel>(run: &mut SearchRun<'_>, node: &Node, candidate: &Candidate, depth: Depth) -> Score {
+pub fn value_after<K: Kernel>(
+    run: &mut SearchRun<'_>,
+    node: &Node,
+    candidate: &Candidate,
+    depth: Depth,
+) -> Score {
     play::<K>(run, node, candidate);
     -child::<K, OpenWindow, Plain>(run, node, candidate, OpenWindow::full(), depth)
 }
@@ -261,7 +307,12 @@ pub fn value_after<K: Kernel>(run: &mut SearchRun<'_>, node: &Node, candidate: &
 #[inline(always)]
 pub fn play<K: Kernel>(run: &mut SearchRun<'_>, node: &Node, candidate: &Candidate) {
     let (before, after) = run.accumulators.split_at_mut(node.ply + 1);
-    run.incremental.play::<K>(&before[node.ply], candidate.square, candidate.flips, &mut after[0]);
+    run.incremental.play::<K>(
+        &before[node.ply],
+        candidate.square,
+        candidate.flips,
+        &mut after[0],
+    );
 }
 
 /// The value of the position after a move that was played, from its side to move; passes there are free.
@@ -281,7 +332,12 @@ fn child<K: Kernel, W: Window<Unit = Score>, P: Policy>(
 }
 
 #[inline(always)]
-fn passed_body<K: Kernel, P: Policy>(run: &mut SearchRun<'_>, node: &Node, window: OpenWindow, depth: Depth) -> Score {
+fn passed_body<K: Kernel, P: Policy>(
+    run: &mut SearchRun<'_>,
+    node: &Node,
+    window: OpenWindow,
+    depth: Depth,
+) -> Score {
     run.nodes += 1;
     let position = node.position.pass();
     let moves = position.legal_moves_by::<K>();
@@ -293,24 +349,49 @@ fn passed_body<K: Kernel, P: Policy>(run: &mut SearchRun<'_>, node: &Node, windo
     if P::HAS_EXTRAS {
         run.lost_value[node.ply + 1] = 0;
     }
-    let next = Node { position, moves, ply: node.ply + 1, linear: Linear::UNKNOWN };
+    let next = Node {
+        position,
+        moves,
+        ply: node.ply + 1,
+        linear: Linear::UNKNOWN,
+    };
     -search::<K, OpenWindow, P>(run, &next, window.for_opponent(), depth)
 }
 
 /// Depth 1: the static value after every move, by the class of its square.
 #[inline(always)]
-fn frontier<K: Kernel, W: Window<Unit = Score>, P: Policy>(run: &mut SearchRun<'_>, node: &Node, window: W) -> Score {
+fn frontier<K: Kernel, W: Window<Unit = Score>, P: Policy>(
+    run: &mut SearchRun<'_>,
+    node: &Node,
+    window: W,
+) -> Score {
     run.nodes += 1;
     let (mut best_value, beta) = (Score::NOTHING, window.beta());
     for class in SQUARE_CLASSES {
         for square in Squares(node.moves & class) {
             let candidate = Candidate::new::<K>(node.position, square);
             play::<K>(run, node, &candidate);
-            let rest = if P::HAS_EXTRAS { OpenWindow::full() } else { window.raised_to(best_value).open() };
-            let mut value = -child::<K, OpenWindow, Plain>(run, node, &candidate, rest.for_opponent(), Depth(0));
+            let rest = if P::HAS_EXTRAS {
+                OpenWindow::full()
+            } else {
+                window.raised_to(best_value).open()
+            };
+            let mut value = -child::<K, OpenWindow, Plain>(
+                run,
+                node,
+                &candidate,
+                rest.for_opponent(),
+                Depth(0),
+            );
             if P::HAS_EXTRAS && begin_extension(run, node, candidate.flips, value, beta, Depth(1)) {
                 let window = OpenWindow::new(Alpha(-beta), Beta(Score::MAX.max(Score(1) - beta)));
-                value = -child::<K, OpenWindow, P>(run, node, &candidate, window, Depth(EXTENSION_PLIES));
+                value = -child::<K, OpenWindow, P>(
+                    run,
+                    node,
+                    &candidate,
+                    window,
+                    Depth(EXTENSION_PLIES),
+                );
                 run.extending = false;
             }
             if best_value < value {
@@ -331,7 +412,12 @@ pub fn static_value<K: Kernel>(run: &SearchRun<'_>, node: &Node) -> Score {
 
 /// The static value, perhaps only a bound of it where that is at most `low` or at least `high`.
 #[inline(always)]
-fn static_value_within<K: Kernel>(run: &SearchRun<'_>, node: &Node, low: Score, high: Score) -> Score {
+fn static_value_within<K: Kernel>(
+    run: &SearchRun<'_>,
+    node: &Node,
+    low: Score,
+    high: Score,
+) -> Score {
     let value = StaticValue::new::<K>(run, node);
     if high <= value.least {
         value.least
@@ -354,11 +440,17 @@ impl StaticValue {
     #[inline(always)]
     fn new<K: Kernel>(run: &SearchRun<'_>, node: &Node) -> Self {
         let accumulator = &run.accumulators[node.ply];
-        let linear =
-            node.linear.get().unwrap_or_else(|| run.incremental.linear::<K>(accumulator, node.position, node.moves));
+        let linear = node.linear.get().unwrap_or_else(|| {
+            run.incremental
+                .linear::<K>(accumulator, node.position, node.moves)
+        });
         let (least, most) = run.incremental.square_range(node.position.empties());
         let value = |square: Score| (linear + square).clamp(Score::MIN, Score::MAX);
-        Self { linear, least: value(least), most: value(most) }
+        Self {
+            linear,
+            least: value(least),
+            most: value(most),
+        }
     }
 
     #[inline(always)]
@@ -366,7 +458,9 @@ impl StaticValue {
         if self.least == self.most {
             return self.least;
         }
-        let square = run.incremental.square::<K>(&run.accumulators[node.ply], node.position, node.moves);
+        let square =
+            run.incremental
+                .square::<K>(&run.accumulators[node.ply], node.position, node.moves);
         (self.linear + square).clamp(Score::MIN, Score::MAX)
     }
 }
@@ -382,18 +476,33 @@ pub fn order<K: Kernel, W: Window<Unit = Score>>(
     depth: Depth,
 ) -> bool {
     let is_selective = run.margin.is_finite();
-    let fast_depth_max = if is_selective { SELECTIVE_FAST_ORDER_DEPTH_MAX } else { FAST_ORDER_DEPTH_MAX };
+    let fast_depth_max = if is_selective {
+        SELECTIVE_FAST_ORDER_DEPTH_MAX
+    } else {
+        FAST_ORDER_DEPTH_MAX
+    };
     if !W::OPEN && depth <= fast_depth_max {
-        candidates.iter_mut().for_each(|candidate| candidate.order = candidate.fast_order());
+        candidates
+            .iter_mut()
+            .for_each(|candidate| candidate.order = candidate.fast_order());
         return false;
     }
-    let cut = if W::OPEN { None } else { static_cut_after(run, node, window.null(), depth) };
+    let cut = if W::OPEN {
+        None
+    } else {
+        static_cut_after(run, node, window.null(), depth)
+    };
     for candidate in candidates {
         let linear = linear_after::<K>(run, node, candidate);
         if let Some(cut) = cut
             && linear <= cut
             && candidate.replies != 0
-            && static_value_within::<K>(run, &node.after(candidate), cut, cut.min(Score::MAX).successor()) <= cut
+            && static_value_within::<K>(
+                run,
+                &node.after(candidate),
+                cut,
+                cut.min(Score::MAX).successor(),
+            ) <= cut
         {
             return true;
         }
@@ -404,26 +513,49 @@ pub fn order<K: Kernel, W: Window<Unit = Score>>(
 
 /// The linear part of the static value after a move, from the side to move there.
 #[inline(always)]
-fn linear_after<K: Kernel>(run: &mut SearchRun<'_>, node: &Node, candidate: &mut Candidate) -> Score {
+fn linear_after<K: Kernel>(
+    run: &mut SearchRun<'_>,
+    node: &Node,
+    candidate: &mut Candidate,
+) -> Score {
     play::<K>(run, node, candidate);
     let next = node.after(candidate);
     if next.moves == 0 {
         return passed::<K, Plain>(run, &next, OpenWindow::full(), Depth(0));
     }
     run.nodes += 1;
-    candidate.linear = Linear(run.incremental.linear::<K>(&run.accumulators[next.ply], next.position, next.moves));
+    candidate.linear = Linear(run.incremental.linear::<K>(
+        &run.accumulators[next.ply],
+        next.position,
+        next.moves,
+    ));
     candidate.linear.0.clamp(Score::MIN, Score::MAX)
 }
 
 /// The greatest static value after a move, from the side to move there, that predicts a cut.
 #[inline(always)]
-fn static_cut_after(run: &SearchRun<'_>, node: &Node, window: NullWindow, depth: Depth) -> Option<Score> {
+fn static_cut_after(
+    run: &SearchRun<'_>,
+    node: &Node,
+    window: NullWindow,
+    depth: Depth,
+) -> Option<Score> {
     if !run.margin.is_finite() {
         return None;
     }
-    let entry =
-        run.mpc.probes(node.position.empties() - 1, depth - 1).next().filter(|entry| entry.shallow == Depth(0))?;
-    Some(entry.cuts(window.for_opponent(), STATIC_MARGIN * run.margin.sigmas(&entry.quantiles)).low)
+    let entry = run
+        .mpc
+        .probes(node.position.empties() - 1, depth - 1)
+        .next()
+        .filter(|entry| entry.shallow == Depth(0))?;
+    Some(
+        entry
+            .cuts(
+                window.for_opponent(),
+                STATIC_MARGIN * run.margin.sigmas(&entry.quantiles),
+            )
+            .low,
+    )
 }
 
 /// Multi-ProbCut: bets that a shallow value far outside the window predicts the deep one.
@@ -438,7 +570,12 @@ fn probe<K: Kernel, P: Policy>(
         return None;
     }
     let mpc = run.mpc;
-    probe_all::<K, P>(run, node, window, mpc.probes(node.position.empties(), depth))
+    probe_all::<K, P>(
+        run,
+        node,
+        window,
+        mpc.probes(node.position.empties(), depth),
+    )
 }
 
 /// The bound, alpha or beta, beyond which a probe predicts the value.
@@ -454,7 +591,8 @@ pub fn probe_all<'m, K: Kernel, P: Policy>(
     let (mut try_low, mut try_high) = (true, true);
     for entry in entries {
         if entry.shallow == Depth(0) {
-            let Cuts { low, high } = entry.cuts(window, STATIC_MARGIN * run.margin.sigmas(&entry.quantiles));
+            let Cuts { low, high } =
+                entry.cuts(window, STATIC_MARGIN * run.margin.sigmas(&entry.quantiles));
             // The bound, or whether a search may find the value below the window, and above it.
             let judge = |value| {
                 if high <= value {
@@ -471,7 +609,11 @@ pub fn probe_all<'m, K: Kernel, P: Policy>(
             let value = StaticValue::new::<K>(run, node);
             let least = judge(value.least);
             let is_decided = value.least == value.most || least == judge(value.most);
-            let judged = if is_decided { least } else { judge(value.exactly::<K>(run, node)) };
+            let judged = if is_decided {
+                least
+            } else {
+                judge(value.exactly::<K>(run, node))
+            };
             match judged {
                 Err(bound) => return Some(bound),
                 Ok(tries) => (try_low, try_high) = tries,
@@ -483,11 +625,17 @@ pub fn probe_all<'m, K: Kernel, P: Policy>(
         }
         let Cuts { low, high } = entry.cuts(window, run.margin.sigmas(&entry.quantiles));
         let below_high = NullWindow::above(high - Score(1));
-        if try_high && high <= Score::MAX && high <= search::<K, NullWindow, P>(run, node, below_high, entry.shallow) {
+        if try_high
+            && high <= Score::MAX
+            && high <= search::<K, NullWindow, P>(run, node, below_high, entry.shallow)
+        {
             return Some(window.beta());
         }
         let above_low = NullWindow::above(low);
-        if try_low && Score::MIN <= low && search::<K, NullWindow, P>(run, node, above_low, entry.shallow) <= low {
+        if try_low
+            && Score::MIN <= low
+            && search::<K, NullWindow, P>(run, node, above_low, entry.shallow) <= low
+        {
             return Some(window.alpha());
         }
     }

@@ -30,7 +30,11 @@ impl Searcher<'_> {
     /// Moves are searched as [`Searcher::search`] would search the position, one ply of `limits.depth` being the move
     /// itself, but none is pruned and nodes are not limited: by full width the greatest value is that of the position. At
     /// depth 0 they are static values after the moves, and not clamped.
-    pub fn move_values(&mut self, position: Position, limits: Limits) -> Result<(Vec<MoveValue>, u64), Stopped> {
+    pub fn move_values(
+        &mut self,
+        position: Position,
+        limits: Limits,
+    ) -> Result<(Vec<MoveValue>, u64), Stopped> {
         let is_exact = position.empties() <= limits.exact_empties;
         let mut run = self.run();
         let depth = limits.depth.min(Depth(position.empties()));
@@ -38,11 +42,19 @@ impl Searcher<'_> {
         let mut nodes = run.nodes;
         let mut values = Vec::with_capacity(orders.len());
         for (square, order) in orders {
-            let Some(next) = position.play(square) else { continue };
+            let Some(next) = position.play(square) else {
+                continue;
+            };
             let score = if is_exact || Depth(0) < limits.depth {
                 let exact_empties = if is_exact { Depth::MAX.0 } else { 0 };
                 let depth = Depth(limits.depth.0.saturating_sub(1));
-                let limits = Limits { depth, exact_empties, wld_empties: 0, nodes: None, ..limits };
+                let limits = Limits {
+                    depth,
+                    exact_empties,
+                    wld_empties: 0,
+                    nodes: None,
+                    ..limits
+                };
                 let result = self.search(next, limits).unless_stopped()?;
                 nodes += result.nodes;
                 -result.score
@@ -50,7 +62,11 @@ impl Searcher<'_> {
                 nodes += 1;
                 -self.static_value(next)
             };
-            values.push(MoveValue { square, score, order });
+            values.push(MoveValue {
+                square,
+                score,
+                order,
+            });
         }
         values.sort_by_key(|value| (Reverse(value.score), Reverse(value.order), value.square));
         Ok((values, nodes))
@@ -82,7 +98,11 @@ mod tests {
         while let Some(&last) = positions.last().filter(|last| !last.is_over()) {
             let count = last.children().count();
             let turn = positions.len() % 2 * count.saturating_sub(1);
-            positions.push(last.children().nth(turn).map_or_else(|| last.pass(), |(_, next)| next));
+            positions.push(
+                last.children()
+                    .nth(turn)
+                    .map_or_else(|| last.pass(), |(_, next)| next),
+            );
         }
         positions
     }
@@ -93,14 +113,24 @@ mod tests {
         let mut searcher = Searcher::new(&evaluation, &mpc, 14);
         for position in positions() {
             for depth in (1..5).map(Depth) {
-                let limits = Limits { exact_empties: 8, ..Limits::full_width(depth) };
+                let limits = Limits {
+                    exact_empties: 8,
+                    ..Limits::full_width(depth)
+                };
                 searcher.clear();
                 let (values, nodes) = searcher.move_values(position, limits).unwrap();
                 assert_eq!(values.len() as u32, position.legal_moves().count_ones());
-                assert!(values.is_sorted_by_key(|value| Reverse(value.score)), "{values:?}");
+                assert!(
+                    values.is_sorted_by_key(|value| Reverse(value.score)),
+                    "{values:?}"
+                );
                 let Some(best) = values.first() else { continue };
                 searcher.clear();
-                assert_eq!(best.score, searcher.search(position, limits).score, "{position:?} at {depth:?}");
+                assert_eq!(
+                    best.score,
+                    searcher.search(position, limits).score,
+                    "{position:?} at {depth:?}"
+                );
                 assert!(values.len() as u64 <= nodes);
             }
         }
@@ -112,7 +142,15 @@ mod tests {
         let mut searcher = Searcher::new(&evaluation, &mpc, 14);
         for position in positions().into_iter().rev().take(20) {
             let limits = Limits::full_width(Depth(3));
-            let [plain, limited] = [limits, Limits { wld_empties: 20, nodes: Some(1), ..limits }].map(|limits| {
+            let [plain, limited] = [
+                limits,
+                Limits {
+                    wld_empties: 20,
+                    nodes: Some(1),
+                    ..limits
+                },
+            ]
+            .map(|limits| {
                 searcher.clear();
                 searcher.move_values(position, limits).unwrap()
             });
@@ -124,7 +162,9 @@ mod tests {
     fn static_values_of_moves_are_those_of_the_positions_after_them() {
         let (evaluation, mpc) = (builtin::square_weights(), MpcTable::empty());
         let mut searcher = Searcher::new(&evaluation, &mpc, 14);
-        let (values, _) = searcher.move_values(Position::START, Limits::full_width(Depth(0))).unwrap();
+        let (values, _) = searcher
+            .move_values(Position::START, Limits::full_width(Depth(0)))
+            .unwrap();
         for value in values {
             let next = Position::START.play(value.square).unwrap();
             assert_eq!(value.score, -evaluation.static_value(next));
@@ -137,12 +177,23 @@ mod tests {
     fn every_move_has_a_value_however_much_is_pruned() {
         let (evaluation, mpc) = (builtin::square_weights(), MpcTable::empty());
         let mut searcher = Searcher::new(&evaluation, &mpc, 14);
-        let selective = Selective { rank: Some(1), ..Selective::NONE };
-        let limits = Limits { selective, mpc: MpcLevel::FullWidth, ..Limits::full_width(Depth(4)) };
+        let selective = Selective {
+            rank: Some(1),
+            ..Selective::NONE
+        };
+        let limits = Limits {
+            selective,
+            mpc: MpcLevel::FullWidth,
+            ..Limits::full_width(Depth(4))
+        };
         for position in positions() {
             searcher.clear();
             let (values, _) = searcher.move_values(position, limits).unwrap();
-            assert_eq!(values.len() as u32, position.legal_moves().count_ones(), "{position:?}");
+            assert_eq!(
+                values.len() as u32,
+                position.legal_moves().count_ones(),
+                "{position:?}"
+            );
         }
     }
 }

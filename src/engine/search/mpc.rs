@@ -85,13 +85,19 @@ impl MpcEntry {
         let margin = t * f64::from(self.sigma.0);
         let spread = t * self.growth;
         // Away from 0 the deviation eats into the slope on one side and adds to it on the other.
-        let (steep, flat) = (self.slope + spread, (self.slope - spread).max(self.slope * SLOPE_SHARE_MIN));
+        let (steep, flat) = (
+            self.slope + spread,
+            (self.slope - spread).max(self.slope * SLOPE_SHARE_MIN),
+        );
         let low = f64::from((window.alpha() - self.offset).0) - margin;
         let high = f64::from((window.beta() - self.offset).0) + margin;
         let low = low / if low < 0.0 { flat } else { steep };
         let high = high / if high < 0.0 { steep } else { flat };
         // A conversion to an integer saturates.
-        Cuts { low: Score((low.ceil() as i32).saturating_sub(1)), high: Score((high.floor() as i32).saturating_add(1)) }
+        Cuts {
+            low: Score((low.ceil() as i32).saturating_sub(1)),
+            high: Score((high.floor() as i32).saturating_add(1)),
+        }
     }
 
     /// Whether the deep value that `value` predicts lies below the window, and whether above it, if it may be off by `t`
@@ -100,7 +106,10 @@ impl MpcEntry {
     pub fn may_cut(&self, value: Score, window: impl Window<Unit = Score>, t: f64) -> (bool, bool) {
         let predicted = self.predicted(value);
         let margin = t * self.deviation(value);
-        (predicted <= f64::from(window.alpha().0) + margin, f64::from(window.beta().0) - margin <= predicted)
+        (
+            predicted <= f64::from(window.alpha().0) + margin,
+            f64::from(window.beta().0) - margin <= predicted,
+        )
     }
 }
 
@@ -118,19 +127,36 @@ pub struct Cuts {
 #[expect(missing_docs, reason = "the fields are those of the entry")]
 pub enum MpcTableError {
     /// A deep depth outside the range, or a shallow one that is not below it.
-    #[error("depth {deep} from depth {shallow}: expected {DEEP_MIN} to {DEEP_MAX} from a lower one")]
+    #[error(
+        "depth {deep} from depth {shallow}: expected {DEEP_MIN} to {DEEP_MAX} from a lower one"
+    )]
     Depth { deep: u8, shallow: u8 },
     /// A range of empty squares that is reversed or too large.
     #[error("empties {min} to {max}: expected an ascending range up to {DEEP_MAX}")]
     Empties { min: u8, max: u8 },
     /// A slope, an offset or a sigma that no evaluation has.
-    #[error("depth {deep}: slope {slope}, offset {offset}, sigma {sigma} are not statistics of scores")]
-    Statistics { deep: u8, slope: f64, offset: i32, sigma: i32 },
+    #[error(
+        "depth {deep}: slope {slope}, offset {offset}, sigma {sigma} are not statistics of scores"
+    )]
+    Statistics {
+        deep: u8,
+        slope: f64,
+        offset: i32,
+        sigma: i32,
+    },
     /// A growth, or quantiles, that no deviation has.
-    #[error("depth {deep}: growth {growth} and quantiles {quantiles:?} do not describe a deviation")]
-    Deviation { deep: u8, growth: f64, quantiles: Quantiles },
+    #[error(
+        "depth {deep}: growth {growth} and quantiles {quantiles:?} do not describe a deviation"
+    )]
+    Deviation {
+        deep: u8,
+        growth: f64,
+        quantiles: Quantiles,
+    },
     /// More places than the cells can count.
-    #[error("its entries and those of deeper searches have {places} places: at most {PLACES_MAX} expected")]
+    #[error(
+        "its entries and those of deeper searches have {places} places: at most {PLACES_MAX} expected"
+    )]
     Size { places: usize },
 }
 
@@ -171,7 +197,10 @@ impl MpcTable {
         }
         let fitted = entries.len();
         entries.extend(deeper(&entries));
-        let places: usize = entries.iter().map(|entry| usize::from(entry.empties_max - entry.empties_min) + 1).sum();
+        let places: usize = entries
+            .iter()
+            .map(|entry| usize::from(entry.empties_max - entry.empties_min) + 1)
+            .sum();
         if PLACES_MAX < places {
             return Err(MpcTableError::Size { places });
         }
@@ -181,18 +210,30 @@ impl MpcTable {
             for deep in 0..=DEEP_MAX {
                 let begin = order.len();
                 order.extend((0..=u16::MAX).zip(&entries).filter_map(|(index, entry)| {
-                    let fits = entry.empties_min <= empties && empties <= entry.empties_max && entry.deep.0 == deep;
+                    let fits = entry.empties_min <= empties
+                        && empties <= entry.empties_max
+                        && entry.deep.0 == deep;
                     fits.then_some(index)
                 }));
                 cells.push((begin as u16, order.len() as u16));
             }
         }
-        Ok(Self { entries, fitted, order, cells })
+        Ok(Self {
+            entries,
+            fitted,
+            order,
+            cells,
+        })
     }
 
     /// A table without statistics: every search is full width.
     pub fn empty() -> Self {
-        Self { entries: Vec::new(), fitted: 0, order: Vec::new(), cells: vec![(0, 0); SIDE * SIDE] }
+        Self {
+            entries: Vec::new(),
+            fitted: 0,
+            order: Vec::new(),
+            cells: vec![(0, 0); SIDE * SIDE],
+        }
     }
 
     /// The entries as they were given.
@@ -210,38 +251,66 @@ impl MpcTable {
     #[inline]
     pub(super) fn end_probes(&self, empties: u8) -> impl Iterator<Item = &MpcEntry> {
         let mut deep = Depth(empties);
-        while DEEP_MIN + 2 <= deep.0 && self.indices(empties, deep).all(|index| self.fitted <= index) {
+        while DEEP_MIN + 2 <= deep.0
+            && self
+                .indices(empties, deep)
+                .all(|index| self.fitted <= index)
+        {
             deep = deep - 2;
         }
-        self.indices(empties, deep).filter(|&index| index < self.fitted).map(|index| &self.entries[index])
+        self.indices(empties, deep)
+            .filter(|&index| index < self.fitted)
+            .map(|index| &self.entries[index])
     }
 
     /// The entries for a search of depth `deep` with this many empty squares.
     #[inline]
     pub(super) fn probes(&self, empties: u8, deep: Depth) -> impl Iterator<Item = &MpcEntry> {
-        self.indices(empties, deep).map(|index| &self.entries[index])
+        self.indices(empties, deep)
+            .map(|index| &self.entries[index])
     }
 
     #[inline]
     fn indices(&self, empties: u8, deep: Depth) -> impl Iterator<Item = usize> {
-        let (begin, end) = self.cells.get(usize::from(empties) * SIDE + usize::from(deep.0)).copied().unwrap_or((0, 0));
-        self.order[usize::from(begin)..usize::from(end)].iter().map(|&index| usize::from(index))
+        let (begin, end) = self
+            .cells
+            .get(usize::from(empties) * SIDE + usize::from(deep.0))
+            .copied()
+            .unwrap_or((0, 0));
+        self.order[usize::from(begin)..usize::from(end)]
+            .iter()
+            .map(|&index| usize::from(index))
     }
 }
 
 /// The entries of searches deeper than any of `fitted`, from those of the two greatest depths. The end of the game is not among
 /// the depths: its statistics are of one number of empty squares each.
 fn deeper(fitted: &[MpcEntry]) -> Vec<MpcEntry> {
-    let by_depth = || fitted.iter().filter(|entry| entry.deep.0 < entry.empties_max);
-    let Some(deepest) = by_depth().map(|entry| entry.deep.0).max() else { return Vec::new() };
+    let by_depth = || {
+        fitted
+            .iter()
+            .filter(|entry| entry.deep.0 < entry.empties_max)
+    };
+    let Some(deepest) = by_depth().map(|entry| entry.deep.0).max() else {
+        return Vec::new();
+    };
     let mut deeper = Vec::new();
     for plies in (2..=DEEP_MAX).step_by(2) {
         for &entry in by_depth().filter(|entry| deepest <= entry.deep.0 + 1) {
             let deep = entry.deep + plies;
-            let shallow = if entry.shallow == Depth(0) { entry.shallow } else { entry.shallow + plies };
+            let shallow = if entry.shallow == Depth(0) {
+                entry.shallow
+            } else {
+                entry.shallow + plies
+            };
             let empties_min = entry.empties_min.max(deep.0.saturating_add(1));
             if empties_min <= entry.empties_max {
-                deeper.push(MpcEntry { deep, shallow, empties_min, ..entry });
+                deeper.push(MpcEntry {
+                    deep,
+                    shallow,
+                    empties_min,
+                    ..entry
+                });
             }
         }
     }
@@ -249,8 +318,17 @@ fn deeper(fitted: &[MpcEntry]) -> Vec<MpcEntry> {
 }
 
 fn check(entry: &MpcEntry) -> Result<(), MpcTableError> {
-    let &MpcEntry { empties_min: min, empties_max: max, deep, shallow, slope, offset, sigma, growth, quantiles } =
-        entry;
+    let &MpcEntry {
+        empties_min: min,
+        empties_max: max,
+        deep,
+        shallow,
+        slope,
+        offset,
+        sigma,
+        growth,
+        quantiles,
+    } = entry;
     let (deep, shallow) = (deep.0, shallow.0);
     if !(DEEP_MIN..=DEEP_MAX).contains(&deep) || deep <= shallow {
         return Err(MpcTableError::Depth { deep, shallow });
@@ -262,12 +340,27 @@ fn check(entry: &MpcEntry) -> Result<(), MpcTableError> {
         && (Score::MIN..=Score::MAX).contains(&offset)
         && (Score(0)..=Score::MAX).contains(&sigma);
     if !sound {
-        return Err(MpcTableError::Statistics { deep, slope, offset: offset.0, sigma: sigma.0 });
+        return Err(MpcTableError::Statistics {
+            deep,
+            slope,
+            offset: offset.0,
+            sigma: sigma.0,
+        });
     }
     let sound = (0.0..=GROWTH_MAX).contains(&growth)
         && quantiles.is_sorted()
-        && quantiles.iter().all(|quantile| (0.0..=QUANTILE_MAX).contains(quantile));
-    if sound { Ok(()) } else { Err(MpcTableError::Deviation { deep, growth, quantiles }) }
+        && quantiles
+            .iter()
+            .all(|quantile| (0.0..=QUANTILE_MAX).contains(quantile));
+    if sound {
+        Ok(())
+    } else {
+        Err(MpcTableError::Deviation {
+            deep,
+            growth,
+            quantiles,
+        })
+    }
 }
 
 #[cfg(test)]
@@ -275,14 +368,30 @@ mod tests {
     use super::super::window::NullWindow;
     use super::*;
 
-    const ENTRY: MpcEntry =
-        MpcEntry { empties_min: 10, ..MpcEntry::source(Depth(3), Depth(1), Score(0), Score(3_000)) };
+    const ENTRY: MpcEntry = MpcEntry {
+        empties_min: 10,
+        ..MpcEntry::source(Depth(3), Depth(1), Score(0), Score(3_000))
+    };
 
     #[test]
     fn entries_are_found_by_empties_and_depth() {
-        let second = MpcEntry { shallow: Depth(2), ..ENTRY };
-        let table = MpcTable::new(vec![ENTRY, second, MpcEntry { deep: Depth(4), ..ENTRY }]).unwrap();
-        let shallow: Vec<u8> = table.probes(10, Depth(3)).map(|entry| entry.shallow.0).collect();
+        let second = MpcEntry {
+            shallow: Depth(2),
+            ..ENTRY
+        };
+        let table = MpcTable::new(vec![
+            ENTRY,
+            second,
+            MpcEntry {
+                deep: Depth(4),
+                ..ENTRY
+            },
+        ])
+        .unwrap();
+        let shallow: Vec<u8> = table
+            .probes(10, Depth(3))
+            .map(|entry| entry.shallow.0)
+            .collect();
         assert_eq!(shallow, [1, 2]);
         assert_eq!(table.probes(60, Depth(4)).count(), 1);
         assert_eq!(table.probes(9, Depth(3)).count(), 0);
@@ -292,38 +401,107 @@ mod tests {
 
     #[test]
     fn deeper_searches_use_the_deepest_entries() {
-        let end = MpcEntry { empties_min: 12, empties_max: 12, deep: Depth(12), ..ENTRY };
-        let fixed = MpcEntry { shallow: Depth(0), ..ENTRY };
-        let given = vec![fixed, ENTRY, MpcEntry { deep: Depth(4), shallow: Depth(2), ..ENTRY }, end];
+        let end = MpcEntry {
+            empties_min: 12,
+            empties_max: 12,
+            deep: Depth(12),
+            ..ENTRY
+        };
+        let fixed = MpcEntry {
+            shallow: Depth(0),
+            ..ENTRY
+        };
+        let given = vec![
+            fixed,
+            ENTRY,
+            MpcEntry {
+                deep: Depth(4),
+                shallow: Depth(2),
+                ..ENTRY
+            },
+            end,
+        ];
         let table = MpcTable::new(given.clone()).unwrap();
         assert_eq!(table.entries(), given);
-        let shallow =
-            |empties, deep| table.probes(empties, Depth(deep)).map(|entry| entry.shallow.0).collect::<Vec<_>>();
+        let shallow = |empties, deep| {
+            table
+                .probes(empties, Depth(deep))
+                .map(|entry| entry.shallow.0)
+                .collect::<Vec<_>>()
+        };
         assert_eq!((shallow(20, 5), shallow(20, 6)), (vec![0, 3], vec![4]));
         assert_eq!((shallow(20, 17), shallow(20, 18)), (vec![0, 15], vec![16]));
         // To the end there are only statistics of the end itself, or of a fitted depth.
-        assert_eq!((shallow(12, 12), shallow(20, 20), shallow(9, 5)), (vec![1], vec![], vec![]));
-        let depths =
-            |empties| table.end_probes(empties).map(|entry| (entry.deep.0, entry.shallow.0)).collect::<Vec<_>>();
+        assert_eq!(
+            (shallow(12, 12), shallow(20, 20), shallow(9, 5)),
+            (vec![1], vec![], vec![])
+        );
+        let depths = |empties| {
+            table
+                .end_probes(empties)
+                .map(|entry| (entry.deep.0, entry.shallow.0))
+                .collect::<Vec<_>>()
+        };
         assert_eq!((depths(12), depths(20)), (vec![(12, 1)], vec![(4, 2)]));
     }
 
     #[test]
     fn an_entry_out_of_range_is_refused() {
         for entry in [
-            MpcEntry { deep: Depth(0), ..ENTRY },
-            MpcEntry { deep: Depth(61), ..ENTRY },
-            MpcEntry { shallow: Depth(3), ..ENTRY },
-            MpcEntry { empties_min: 61, empties_max: 61, ..ENTRY },
-            MpcEntry { empties_min: 11, empties_max: 10, ..ENTRY },
-            MpcEntry { slope: f64::NAN, ..ENTRY },
-            MpcEntry { slope: 0.0, ..ENTRY },
-            MpcEntry { sigma: Score(-1), ..ENTRY },
-            MpcEntry { offset: Score(i32::MIN), ..ENTRY },
-            MpcEntry { growth: -0.1, ..ENTRY },
-            MpcEntry { growth: f64::NAN, ..ENTRY },
-            MpcEntry { quantiles: [1.0, 2.0, 1.5, 3.0, 4.0], ..ENTRY },
-            MpcEntry { quantiles: [1.0, 2.0, 3.0, 4.0, f64::NAN], ..ENTRY },
+            MpcEntry {
+                deep: Depth(0),
+                ..ENTRY
+            },
+            MpcEntry {
+                deep: Depth(61),
+                ..ENTRY
+            },
+            MpcEntry {
+                shallow: Depth(3),
+                ..ENTRY
+            },
+            MpcEntry {
+                empties_min: 61,
+                empties_max: 61,
+                ..ENTRY
+            },
+            MpcEntry {
+                empties_min: 11,
+                empties_max: 10,
+                ..ENTRY
+            },
+            MpcEntry {
+                slope: f64::NAN,
+                ..ENTRY
+            },
+            MpcEntry {
+                slope: 0.0,
+                ..ENTRY
+            },
+            MpcEntry {
+                sigma: Score(-1),
+                ..ENTRY
+            },
+            MpcEntry {
+                offset: Score(i32::MIN),
+                ..ENTRY
+            },
+            MpcEntry {
+                growth: -0.1,
+                ..ENTRY
+            },
+            MpcEntry {
+                growth: f64::NAN,
+                ..ENTRY
+            },
+            MpcEntry {
+                quantiles: [1.0, 2.0, 1.5, 3.0, 4.0],
+                ..ENTRY
+            },
+            MpcEntry {
+                quantiles: [1.0, 2.0, 3.0, 4.0, f64::NAN],
+                ..ENTRY
+            },
         ] {
             assert!(MpcTable::new(vec![entry]).is_err(), "{entry:?}");
         }
@@ -332,23 +510,55 @@ mod tests {
     #[test]
     fn a_table_that_the_entries_of_deeper_searches_make_too_large_is_refused() {
         // With those, each applies to 902 numbers of empty squares.
-        let widest = MpcEntry { empties_min: 0, deep: Depth(1), shallow: Depth(0), ..ENTRY };
+        let widest = MpcEntry {
+            empties_min: 0,
+            deep: Depth(1),
+            shallow: Depth(0),
+            ..ENTRY
+        };
         let table = MpcTable::new(vec![widest; 72]).unwrap();
-        assert_eq!((table.probes(60, Depth(59)).count(), table.probes(0, Depth(1)).count()), (72, 72));
-        assert_eq!(MpcTable::new(vec![widest; 73]).unwrap_err(), MpcTableError::Size { places: 73 * 902 });
+        assert_eq!(
+            (
+                table.probes(60, Depth(59)).count(),
+                table.probes(0, Depth(1)).count()
+            ),
+            (72, 72)
+        );
+        assert_eq!(
+            MpcTable::new(vec![widest; 73]).unwrap_err(),
+            MpcTableError::Size { places: 73 * 902 }
+        );
     }
 
     #[test]
     fn cuts_begin_where_the_margin_meets_the_window() {
         for (slope, offset, growth) in [(1.0, 0, 0.0), (1.1, -700, 0.05), (0.9, 400, 0.2)] {
-            let entry = MpcEntry { slope, offset: Score(offset), growth, ..ENTRY };
+            let entry = MpcEntry {
+                slope,
+                offset: Score(offset),
+                growth,
+                ..ENTRY
+            };
             for alpha in [-30_000, -5000, -1, 0, 800, 9000, 40_000] {
                 let Cuts { low, high } = entry.cuts(NullWindow::above(Score(alpha)), 1.5);
-                for value in [low - Score(1), low, low + Score(2), high - Score(2), high, high + Score(1)] {
+                for value in [
+                    low - Score(1),
+                    low,
+                    low + Score(2),
+                    high - Score(2),
+                    high,
+                    high + Score(1),
+                ] {
                     let (predicted, reach) = (entry.predicted(value), 1.5 * entry.deviation(value));
-                    let (below, above) =
-                        (predicted + reach < f64::from(alpha), f64::from(alpha + 1) < predicted - reach);
-                    assert_eq!((value <= low, high <= value), (below, above), "{entry:?} {alpha} {value:?}");
+                    let (below, above) = (
+                        predicted + reach < f64::from(alpha),
+                        f64::from(alpha + 1) < predicted - reach,
+                    );
+                    assert_eq!(
+                        (value <= low, high <= value),
+                        (below, above),
+                        "{entry:?} {alpha} {value:?}"
+                    );
                 }
             }
         }
@@ -356,16 +566,34 @@ mod tests {
 
     #[test]
     fn a_side_may_be_cut_if_the_prediction_lies_within_the_margin_of_it() {
-        let entry = MpcEntry { slope: 1.1, offset: Score(-700), growth: 0.05, ..ENTRY };
-        let margins = [MpcLevel::P73, MpcLevel::P95, MpcLevel::FullWidth].map(|level| entry.margin(level));
-        assert_eq!(margins, [NORMAL_QUANTILES[0], NORMAL_QUANTILES[2], f64::INFINITY]);
+        let entry = MpcEntry {
+            slope: 1.1,
+            offset: Score(-700),
+            growth: 0.05,
+            ..ENTRY
+        };
+        let margins =
+            [MpcLevel::P73, MpcLevel::P95, MpcLevel::FullWidth].map(|level| entry.margin(level));
+        assert_eq!(
+            margins,
+            [NORMAL_QUANTILES[0], NORMAL_QUANTILES[2], f64::INFINITY]
+        );
         let (alpha, beta) = (Score(2_000), Score(2_001));
         for t in [0.5, 2.0] {
             for value in (-20_000..20_000).step_by(500).map(Score) {
-                let (predicted, reach) =
-                    (1.1 * f64::from(value.0) - 700.0, t * (3_000.0 + 0.05 * f64::from(value.abs().0)));
-                let expected = (predicted - reach <= f64::from(alpha.0), f64::from(beta.0) <= predicted + reach);
-                assert_eq!(entry.may_cut(value, NullWindow::above(alpha), t), expected, "{value:?} {t}");
+                let (predicted, reach) = (
+                    1.1 * f64::from(value.0) - 700.0,
+                    t * (3_000.0 + 0.05 * f64::from(value.abs().0)),
+                );
+                let expected = (
+                    predicted - reach <= f64::from(alpha.0),
+                    f64::from(beta.0) <= predicted + reach,
+                );
+                assert_eq!(
+                    entry.may_cut(value, NullWindow::above(alpha), t),
+                    expected,
+                    "{value:?} {t}"
+                );
             }
         }
     }

@@ -31,7 +31,11 @@ fn normal_margin(share: f64) -> f64 {
     while 1e-9 < high - low {
         let middle = f64::midpoint(low, high);
         let holds_less = libm::erf(middle / std::f64::consts::SQRT_2) < share;
-        (low, high) = if holds_less { (middle, high) } else { (low, middle) };
+        (low, high) = if holds_less {
+            (middle, high)
+        } else {
+            (low, middle)
+        };
     }
     (low * 10_000.0).round() / 10_000.0
 }
@@ -71,7 +75,10 @@ impl MpcLevel {
             Self::Percent(percent) => LEVELS
                 .iter()
                 .position(|&level| level == percent)
-                .map_or_else(|| normal_margin(f64::from(percent) / 100.0), |level| NORMAL_QUANTILES[level]),
+                .map_or_else(
+                    || normal_margin(f64::from(percent) / 100.0),
+                    |level| NORMAL_QUANTILES[level],
+                ),
         }
     }
 }
@@ -95,10 +102,18 @@ pub(super) struct Margin {
 
 impl Margin {
     pub(super) fn new(level: MpcLevel) -> Self {
-        let from_quantiles = |index: usize, shares: [f64; 2]| Self { index, shares, fixed: 0.0 };
+        let from_quantiles = |index: usize, shares: [f64; 2]| Self {
+            index,
+            shares,
+            fixed: 0.0,
+        };
         let t = level.t();
         match level {
-            MpcLevel::Sigmas(_) | MpcLevel::FullWidth => Self { index: 0, shares: [0.0; 2], fixed: t },
+            MpcLevel::Sigmas(_) | MpcLevel::FullWidth => Self {
+                index: 0,
+                shares: [0.0; 2],
+                fixed: t,
+            },
             _ if t <= NORMAL_QUANTILES[0] => from_quantiles(0, [t / NORMAL_QUANTILES[0], 0.0]),
             _ => {
                 let above = NORMAL_QUANTILES.iter().position(|&quantile| t <= quantile);
@@ -119,7 +134,9 @@ impl Margin {
     /// The margin in sigmas of an entry with these quantiles.
     #[inline(always)]
     pub(super) fn sigmas(&self, quantiles: &Quantiles) -> f64 {
-        self.fixed + self.shares[0] * quantiles[self.index] + self.shares[1] * quantiles[self.index + 1]
+        self.fixed
+            + self.shares[0] * quantiles[self.index]
+            + self.shares[1] * quantiles[self.index + 1]
     }
 }
 
@@ -132,9 +149,15 @@ mod tests {
         for percent in PERCENT_MIN..100 {
             let level = MpcLevel::from_percent(percent).unwrap();
             assert_eq!(level.percent(), Some(percent));
-            assert!((level.t() - normal_margin(f64::from(percent) / 100.0)).abs() < 1e-4, "{percent}");
+            assert!(
+                (level.t() - normal_margin(f64::from(percent) / 100.0)).abs() < 1e-4,
+                "{percent}"
+            );
             // With normal quantiles a level is its number of sigmas.
-            assert!((Margin::new(level).sigmas(&NORMAL_QUANTILES) - level.t()).abs() < 1e-9, "{percent}");
+            assert!(
+                (Margin::new(level).sigmas(&NORMAL_QUANTILES) - level.t()).abs() < 1e-9,
+                "{percent}"
+            );
         }
         assert_eq!(MpcLevel::from_percent(49), None);
         assert_eq!(MpcLevel::from_percent(100), Some(MpcLevel::FullWidth));
@@ -147,7 +170,11 @@ mod tests {
         let quantiles = [1.0, 2.0, 3.0, 4.0, 6.0];
         let margin = |level| Margin::new(level).sigmas(&quantiles);
         for (percent, quantile) in LEVELS.into_iter().zip(quantiles) {
-            assert_eq!(margin(MpcLevel::from_percent(percent).unwrap()), quantile, "{percent}");
+            assert_eq!(
+                margin(MpcLevel::from_percent(percent).unwrap()),
+                quantile,
+                "{percent}"
+            );
         }
         let between = margin(MpcLevel::Percent(80));
         assert!(1.0 < between && between < 2.0, "{between}");

@@ -35,9 +35,24 @@ pub(super) struct Iteration {
 
 impl SearchResult {
     /// A complete result, whose line is the best move alone.
-    pub fn finished(score: Score, best_move: Option<Square>, depth: Depth, exact: bool, nodes: u64) -> Self {
+    pub fn finished(
+        score: Score,
+        best_move: Option<Square>,
+        depth: Depth,
+        exact: bool,
+        nodes: u64,
+    ) -> Self {
         let line = best_move.into_iter().collect();
-        Self { score, best_move, depth, exact, nodes, line, complete: true, stopped: false }
+        Self {
+            score,
+            best_move,
+            depth,
+            exact,
+            nodes,
+            line,
+            complete: true,
+            stopped: false,
+        }
     }
 
     /// The result, unless the stop flag ended the search: how far it got by then depends on the time.

@@ -73,7 +73,11 @@ pub struct SearchRun<'r> {
 
 impl SearchRun<'_> {
     pub fn set_level(&mut self, level: MpcLevel) {
-        let level = if self.mpc.is_empty() { MpcLevel::FullWidth } else { level };
+        let level = if self.mpc.is_empty() {
+            MpcLevel::FullWidth
+        } else {
+            level
+        };
         self.margin = Margin::new(level);
         self.sureness = Sureness::new(level);
     }
@@ -101,7 +105,8 @@ impl SearchRun<'_> {
 
     /// Whether the limit of nodes is reached or the stop flag raised.
     pub fn check_limits(&mut self) -> bool {
-        self.stopped |= self.nodes_max <= self.nodes || self.stops.iter().any(|stop| stop.load(Ordering::Relaxed));
+        self.stopped |= self.nodes_max <= self.nodes
+            || self.stops.iter().any(|stop| stop.load(Ordering::Relaxed));
         self.stopped
     }
 
@@ -116,7 +121,12 @@ impl SearchRun<'_> {
 
     /// What an entry of the table leaves of a window: nothing but the answer (`Break`), or a narrower one.
     #[inline(always)]
-    pub fn look_up<W: Window<Unit = Score>>(&self, known: &Known, depth: Depth, window: W) -> ControlFlow<Score, W> {
+    pub fn look_up<W: Window<Unit = Score>>(
+        &self,
+        known: &Known,
+        depth: Depth,
+        window: W,
+    ) -> ControlFlow<Score, W> {
         let deep = known.depth == depth || (depth < known.depth && !self.exact_depth);
         if !deep || known.sureness < self.sureness {
             return ControlFlow::Continue(window);
@@ -132,9 +142,29 @@ impl SearchRun<'_> {
 
     /// A fail-soft value as an entry of the table; a move that did not raise alpha is not better than any other.
     #[inline(always)]
-    pub fn known(&self, value: Score, best: Option<Square>, window: impl Window<Unit = Score>, depth: Depth) -> Known {
-        let lower = if window.alpha() < value { value } else { Score::MIN };
-        let upper = if value < window.beta() { value } else { Score::MAX };
-        Known { lower, upper, depth, sureness: self.sureness, best: best.filter(|_| window.alpha() < value) }
+    pub fn known(
+        &self,
+        value: Score,
+        best: Option<Square>,
+        window: impl Window<Unit = Score>,
+        depth: Depth,
+    ) -> Known {
+        let lower = if window.alpha() < value {
+            value
+        } else {
+            Score::MIN
+        };
+        let upper = if value < window.beta() {
+            value
+        } else {
+            Score::MAX
+        };
+        Known {
+            lower,
+            upper,
+            depth,
+            sureness: self.sureness,
+            best: best.filter(|_| window.alpha() < value),
+        }
     }
 }

@@ -63,7 +63,12 @@ impl<'m> Searcher<'m> {
     }
 
     /// [`Searcher::new`], with the given kernel; results and node counts do not depend on it.
-    pub fn with_kernel(evaluation: &'m Evaluation, mpc: &'m MpcTable, table_bits: u8, kernel: KernelChoice) -> Self {
+    pub fn with_kernel(
+        evaluation: &'m Evaluation,
+        mpc: &'m MpcTable,
+        table_bits: u8,
+        kernel: KernelChoice,
+    ) -> Self {
         Self {
             evaluation,
             mpc,
@@ -126,11 +131,18 @@ impl<'m> Searcher<'m> {
                 return SearchResult::finished(score, None, depth, true, 1);
             }
             let result = self.search(passed, limits);
-            return SearchResult { score: -result.score, best_move: None, nodes: result.nodes + 1, ..result };
+            return SearchResult {
+                score: -result.score,
+                best_move: None,
+                nodes: result.nodes + 1,
+                ..result
+            };
         }
         let mut result = self.search_moves(position, limits);
         // A node limit may have ended the search just before; a caller that stops need not know.
-        let is_raised = [self.stop, &self.alarm].iter().any(|flag| flag.load(Ordering::Relaxed));
+        let is_raised = [self.stop, &self.alarm]
+            .iter()
+            .any(|flag| flag.load(Ordering::Relaxed));
         result.stopped = !result.complete && is_raised;
         result
     }
@@ -147,12 +159,21 @@ impl<'m> Searcher<'m> {
         let to_end = depth == end && END_DEPTH_MIN <= depth && run.margin.is_finite();
         let found = if limits.selective != Selective::NONE {
             run.set_selective(limits.selective);
-            let iteration = with_kernel!(run.kernel, iterate::<WithExtras>(&mut run, position, depth, limits.nodes));
-            SearchResult { exact: false, ..run.result(position, iteration) }
+            let iteration = with_kernel!(
+                run.kernel,
+                iterate::<WithExtras>(&mut run, position, depth, limits.nodes)
+            );
+            SearchResult {
+                exact: false,
+                ..run.result(position, iteration)
+            }
         } else if to_end {
             run.selective_result(position, limits.nodes)
         } else {
-            let iteration = with_kernel!(run.kernel, iterate::<Plain>(&mut run, position, depth, limits.nodes));
+            let iteration = with_kernel!(
+                run.kernel,
+                iterate::<Plain>(&mut run, position, depth, limits.nodes)
+            );
             run.result(position, iteration)
         };
         if run.stopped || found.exact || limits.wld_empties < position.empties() {
@@ -166,11 +187,19 @@ impl<'m> Searcher<'m> {
     /// With [`MpcLevel::FullWidth`] it is the minimax value of the static values `depth` moves ahead, clamped to
     /// ±64,000, or of the final results of games that end sooner. A search takes the part that vectors have in a static value
     /// within the range that it usually has.
-    pub fn score_at_depth(&mut self, position: Position, depth: Depth, mpc: MpcLevel) -> Result<(Score, u64), Stopped> {
+    pub fn score_at_depth(
+        &mut self,
+        position: Position,
+        depth: Depth,
+        mpc: MpcLevel,
+    ) -> Result<(Score, u64), Stopped> {
         let mut run = self.run();
         run.set_level(mpc);
         run.exact_depth = true;
-        let value = with_kernel!(run.kernel, value_at_depth::<Plain>(&mut run, position, depth));
+        let value = with_kernel!(
+            run.kernel,
+            value_at_depth::<Plain>(&mut run, position, depth)
+        );
         value.map(|value| (value, run.nodes)).ok_or(Stopped)
     }
 
@@ -183,32 +212,61 @@ impl<'m> Searcher<'m> {
         request: NodeRequest,
     ) -> Result<Option<SampledNode>, Stopped> {
         let mut run = self.run();
-        run.sampler = Some(NodeSampler { request, least: None });
+        run.sampler = Some(NodeSampler {
+            request,
+            least: None,
+        });
         run.exact_depth = true;
-        let value = with_kernel!(run.kernel, value_at_depth::<WithExtras>(&mut run, position, depth));
+        let value = with_kernel!(
+            run.kernel,
+            value_at_depth::<WithExtras>(&mut run, position, depth)
+        );
         let _ = value.ok_or(Stopped)?;
         Ok(run.sampler.and_then(|sampler| Some(sampler.least?.1)))
     }
 
     /// The exact score with the best move and a line to the end of the game, unless the stop flag is raised.
     pub fn solve(&mut self, position: Position) -> SearchResult {
-        let mut result = self.search(position, Limits { exact_empties: u8::MAX, ..Limits::full_width(Depth(1)) });
+        let mut result = self.search(
+            position,
+            Limits {
+                exact_empties: u8::MAX,
+                ..Limits::full_width(Depth(1))
+            },
+        );
         if result.stopped {
             return result;
         }
         let mut run = self.run();
         run.allow_stop(None);
         result.line.clear();
-        let mut current = if result.best_move.is_none() { position.pass() } else { position };
-        let mut score = if result.best_move.is_none() { -result.score } else { result.score };
+        let mut current = if result.best_move.is_none() {
+            position.pass()
+        } else {
+            position
+        };
+        let mut score = if result.best_move.is_none() {
+            -result.score
+        } else {
+            result.score
+        };
         while current.legal_moves() != 0 {
-            let solved = with_kernel!(run.kernel, solve(&mut run, current, OpenWindow::full(), score));
-            let Some((best, next)) = solved.and_then(|solved| Some((solved.best, current.play(solved.best)?))) else {
+            let solved = with_kernel!(
+                run.kernel,
+                solve(&mut run, current, OpenWindow::full(), score)
+            );
+            let Some((best, next)) =
+                solved.and_then(|solved| Some((solved.best, current.play(solved.best)?)))
+            else {
                 break;
             };
             result.line.push(best);
             let passes = next.legal_moves() == 0;
-            (current, score) = if passes { (next.pass(), score) } else { (next, -score) };
+            (current, score) = if passes {
+                (next.pass(), score)
+            } else {
+                (next, -score)
+            };
         }
         result.nodes += run.nodes;
         (result.complete, result.stopped) = (result.complete && !run.stopped, run.stopped);
@@ -231,7 +289,11 @@ impl<'m> Searcher<'m> {
             nodes_max: u64::MAX,
             next_check: u64::MAX,
             stops: [self.stop, &self.alarm],
-            marked: if self.membership.is_some() { Marked::OF_TEAM } else { Marked::NONE },
+            marked: if self.membership.is_some() {
+                Marked::OF_TEAM
+            } else {
+                Marked::NONE
+            },
             member: self.membership.as_mut(),
             open_nodes: ArrayVec::new(),
             settled: None,
@@ -266,22 +328,36 @@ mod tests {
             let (least, most) = evaluation.incremental.square_range(position.empties());
             return (linear + square.clamp(least, most)).clamp(Score::MIN, Score::MAX);
         }
-        position.children().map(|(_, next)| -minimax(evaluation, next, depth - 1)).max().unwrap()
+        position
+            .children()
+            .map(|(_, next)| -minimax(evaluation, next, depth - 1))
+            .max()
+            .unwrap()
     }
 
     /// Square weights with vectors, the square of whose sum is about 5 discs and at times far more.
     fn with_vectors() -> Evaluation {
         let plain = builtin::square_weights();
-        let shape = VectorShape { size: 8, ..VectorShape::none() };
+        let shape = VectorShape {
+            size: 8,
+            ..VectorShape::none()
+        };
         let set = (**plain.set()).clone().with_vectors(shape).unwrap();
         let mut state = 1_u64;
         let mut component = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) as i32 % 32 - 16 + (state >> 50) as i32 % 31 - 15
         };
-        let vectors: Vec<[i8; 8]> =
-            (0..set.feature_count()).map(|_| std::array::from_fn(|_| component() as i8)).collect();
-        let vectors = set.canonical().iter().flat_map(|&canonical| vectors[canonical as usize]).collect();
+        let vectors: Vec<[i8; 8]> = (0..set.feature_count())
+            .map(|_| std::array::from_fn(|_| component() as i8))
+            .collect();
+        let vectors = set
+            .canonical()
+            .iter()
+            .flat_map(|&canonical| vectors[canonical as usize])
+            .collect();
         Evaluation::with_vectors(Arc::new(set), plain.weights().to_vec(), vectors).unwrap()
     }
 
@@ -290,8 +366,14 @@ mod tests {
         let evaluation = builtin::square_weights();
         let mpc = MpcTable::empty();
         let mut searcher = Searcher::new(&evaluation, &mpc, 16);
-        let pruned = Selective { rank: Some(3), ..Selective::NONE };
-        for position in positions(1..=18).into_iter().filter(|position| position.legal_moves() != 0) {
+        let pruned = Selective {
+            rank: Some(3),
+            ..Selective::NONE
+        };
+        for position in positions(1..=18)
+            .into_iter()
+            .filter(|position| position.legal_moves() != 0)
+        {
             for (depth, exact_empties) in [(1, 0), (5, 4), (12, 0), (20, 6)] {
                 if 13 < position.empties() && 5 < depth {
                     continue;
@@ -301,12 +383,21 @@ mod tests {
                     (MpcLevel::P73, Selective::NONE),
                     (MpcLevel::FullWidth, pruned),
                 ] {
-                    let limits = Limits { exact_empties, mpc, selective, ..Limits::full_width(Depth(depth)) };
+                    let limits = Limits {
+                        exact_empties,
+                        mpc,
+                        selective,
+                        ..Limits::full_width(Depth(depth))
+                    };
                     let result = searcher.search(position, limits);
                     let (depth, exact) = limits.outcome(position.empties());
                     // There are no statistics.
                     let expected = (depth, exact.unwrap_or(true));
-                    assert_eq!((result.depth, result.exact), expected, "{position:?} {limits:?}");
+                    assert_eq!(
+                        (result.depth, result.exact),
+                        expected,
+                        "{position:?} {limits:?}"
+                    );
                     assert!(!result.exact || result.score.is_final(), "{position:?}");
                 }
             }
@@ -328,7 +419,10 @@ mod tests {
             for depth in (0..5).map(Depth) {
                 let expected = minimax(evaluation, position, depth);
                 assert_eq!(
-                    searcher.score_at_depth(position, depth, MpcLevel::FullWidth).unwrap().0,
+                    searcher
+                        .score_at_depth(position, depth, MpcLevel::FullWidth)
+                        .unwrap()
+                        .0,
                     expected,
                     "{position:?}"
                 );
@@ -376,8 +470,12 @@ mod tests {
         let mpc = MpcTable::new(vec![entry(3, 1), entry(4, 2), entry(5, 1), entry(6, 2)]).unwrap();
         let mut used = Searcher::new(&evaluation, &mpc, 12);
         for position in positions(0..=60) {
-            let limits =
-                Limits { exact_empties: 10, wld_empties: 12, mpc: MpcLevel::P87, ..Limits::full_width(Depth(6)) };
+            let limits = Limits {
+                exact_empties: 10,
+                wld_empties: 12,
+                mpc: MpcLevel::P87,
+                ..Limits::full_width(Depth(6))
+            };
             let expected = Searcher::new(&evaluation, &mpc, 12).search(position, limits);
             if position.legal_moves() == 0 && !position.is_over() {
                 let passed = Searcher::new(&evaluation, &mpc, 12).search(position.pass(), limits);
@@ -387,13 +485,29 @@ mod tests {
             assert_eq!(used.search(position, limits), expected, "{position:?}");
             for kernel in KernelChoice::all() {
                 let mut other = Searcher::with_kernel(&evaluation, &mpc, 12, kernel);
-                assert_eq!(other.search(position, limits), expected, "{position:?} {kernel:?}");
+                assert_eq!(
+                    other.search(position, limits),
+                    expected,
+                    "{position:?} {kernel:?}"
+                );
             }
             for symmetry in crate::engine::board::symmetry::Symmetry::all() {
-                let full = Limits { mpc: MpcLevel::FullWidth, depth: Depth(4), ..limits };
+                let full = Limits {
+                    mpc: MpcLevel::FullWidth,
+                    depth: Depth(4),
+                    ..limits
+                };
                 let image = position.transform(symmetry);
-                let score = Searcher::new(&evaluation, &mpc, 12).search(image, full).score;
-                assert_eq!(score, Searcher::new(&evaluation, &mpc, 12).search(position, full).score, "{position:?}");
+                let score = Searcher::new(&evaluation, &mpc, 12)
+                    .search(image, full)
+                    .score;
+                assert_eq!(
+                    score,
+                    Searcher::new(&evaluation, &mpc, 12)
+                        .search(position, full)
+                        .score,
+                    "{position:?}"
+                );
             }
         }
     }
@@ -409,10 +523,24 @@ mod tests {
             assert!(result.exact && result.complete);
             assert_eq!(result.best_move.is_some(), position.legal_moves() != 0);
             if let Some(next) = result.best_move.and_then(|best| position.play(best)) {
-                assert_eq!(-minimax(&evaluation, next, Depth::MAX), expected, "{position:?} {result:?}");
+                assert_eq!(
+                    -minimax(&evaluation, next, Depth::MAX),
+                    expected,
+                    "{position:?} {result:?}"
+                );
             }
-            let wld = searcher.search(position, Limits { wld_empties: 60, ..Limits::full_width(Depth(2)) });
-            assert_eq!(wld.score.0.signum(), expected.0.signum(), "{position:?} {wld:?}");
+            let wld = searcher.search(
+                position,
+                Limits {
+                    wld_empties: 60,
+                    ..Limits::full_width(Depth(2))
+                },
+            );
+            assert_eq!(
+                wld.score.0.signum(),
+                expected.0.signum(),
+                "{position:?} {wld:?}"
+            );
         }
     }
 
@@ -423,38 +551,72 @@ mod tests {
         let limits = Limits::full_width(Depth(2));
         let win = Score(2_000);
         let mut signs = [0; 3];
-        for position in positions(3..=12).into_iter().filter(|position| position.legal_moves() != 0) {
+        for position in positions(3..=12)
+            .into_iter()
+            .filter(|position| position.legal_moves() != 0)
+        {
             searcher.clear();
             let by_depth = searcher.search(position, limits);
             let exact = searcher.solve(position).score;
             searcher.clear();
-            let found = searcher.search(position, Limits { wld_empties: 60, ..limits });
-            assert!(found.complete && !found.stopped && by_depth.nodes < found.nodes, "{found:?} {by_depth:?}");
+            let found = searcher.search(
+                position,
+                Limits {
+                    wld_empties: 60,
+                    ..limits
+                },
+            );
+            assert!(
+                found.complete && !found.stopped && by_depth.nodes < found.nodes,
+                "{found:?} {by_depth:?}"
+            );
             let (score, depth) = match exact.0.signum() {
                 0 => (Score(0), Depth(position.empties())),
                 1 => (by_depth.score.max(win), by_depth.depth),
                 _ => (by_depth.score.min(-win), by_depth.depth),
             };
-            assert_eq!((found.score, found.depth, found.exact), (score, depth, exact == Score(0)), "{position:?}");
+            assert_eq!(
+                (found.score, found.depth, found.exact),
+                (score, depth, exact == Score(0)),
+                "{position:?}"
+            );
             signs[(exact.0.signum() + 1) as usize] += 1;
         }
         assert!(signs.iter().all(|count| 0 < *count), "{signs:?}");
         // The first depth is always finished; the proof is what the flag ends.
         let raised = AtomicBool::new(true);
         let mut stopped = Searcher::new(&evaluation, &mpc, 14).stopped_by(&raised);
-        for position in positions(28..=32).into_iter().filter(|position| position.legal_moves() != 0) {
+        for position in positions(28..=32)
+            .into_iter()
+            .filter(|position| position.legal_moves() != 0)
+        {
             let shallow = Limits::full_width(Depth(1));
-            let (by_depth, found) =
-                (searcher.search(position, shallow), stopped.search(position, Limits { wld_empties: 60, ..shallow }));
-            assert!(!found.complete && found.stopped && by_depth.nodes < found.nodes, "{found:?}");
-            assert_eq!((found.score, found.best_move, found.exact), (by_depth.score, by_depth.best_move, false));
+            let (by_depth, found) = (
+                searcher.search(position, shallow),
+                stopped.search(
+                    position,
+                    Limits {
+                        wld_empties: 60,
+                        ..shallow
+                    },
+                ),
+            );
+            assert!(
+                !found.complete && found.stopped && by_depth.nodes < found.nodes,
+                "{found:?}"
+            );
+            assert_eq!(
+                (found.score, found.best_move, found.exact),
+                (by_depth.score, by_depth.best_move, false)
+            );
         }
     }
 
     #[test]
     fn a_selective_search_to_the_end_is_cheaper_and_not_exact() {
         let evaluation = builtin::square_weights();
-        let entry = |deep, shallow| MpcEntry::source(Depth(deep), Depth(shallow), Score(0), Score(9_000));
+        let entry =
+            |deep, shallow| MpcEntry::source(Depth(deep), Depth(shallow), Score(0), Score(9_000));
         let entries = (12..=16).flat_map(|deep| [0, 4].map(|shallow| entry(deep, shallow)));
         let mpc = MpcTable::new(entries.collect()).unwrap();
         let mut searcher = Searcher::new(&evaluation, &mpc, 16);
@@ -464,16 +626,29 @@ mod tests {
             searcher.clear();
             let exact = searcher.solve(position);
             searcher.clear();
-            let found = searcher.search(position, Limits { mpc: MpcLevel::P73, ..Limits::full_width(Depth::MAX) });
+            let found = searcher.search(
+                position,
+                Limits {
+                    mpc: MpcLevel::P73,
+                    ..Limits::full_width(Depth::MAX)
+                },
+            );
             if position.legal_moves() != 0 {
-                assert!(!found.exact && found.complete && found.depth == Depth(position.empties()), "{found:?}");
+                assert!(
+                    !found.exact && found.complete && found.depth == Depth(position.empties()),
+                    "{found:?}"
+                );
             }
             assert_eq!(found.score.0 % 2_000, 0, "{position:?}");
             near += usize::from((found.score - exact.score).abs() <= Score(8_000));
             nodes = [nodes[0] + found.nodes, nodes[1] + exact.nodes];
         }
         assert!(nodes[0] < nodes[1], "{nodes:?}");
-        assert!(3 * positions.len() < 4 * near, "{near} of {}", positions.len());
+        assert!(
+            3 * positions.len() < 4 * near,
+            "{near} of {}",
+            positions.len()
+        );
     }
 
     #[test]
@@ -485,41 +660,87 @@ mod tests {
         for position in positions(20..=50) {
             let forms = [
                 plain,
-                Selective { rank: Some(36), ..plain },
-                Selective { threshold: Some(Score(-4_000)), ..plain },
-                Selective { rank: Some(3), ..plain },
-                Selective { extension: Some(Extension::Horizon), ..plain },
-                Selective { extension: Some(Extension::EveryDepth), ..plain },
+                Selective {
+                    rank: Some(36),
+                    ..plain
+                },
+                Selective {
+                    threshold: Some(Score(-4_000)),
+                    ..plain
+                },
+                Selective {
+                    rank: Some(3),
+                    ..plain
+                },
+                Selective {
+                    extension: Some(Extension::Horizon),
+                    ..plain
+                },
+                Selective {
+                    extension: Some(Extension::EveryDepth),
+                    ..plain
+                },
             ];
             let results = forms.map(|selective| {
                 searcher.clear();
-                searcher.search(position, Limits { selective, ..Limits::full_width(Depth(5)) })
+                searcher.search(
+                    position,
+                    Limits {
+                        selective,
+                        ..Limits::full_width(Depth(5))
+                    },
+                )
             });
-            nodes.iter_mut().zip(&results).for_each(|(nodes, result)| *nodes += result.nodes);
+            nodes
+                .iter_mut()
+                .zip(&results)
+                .for_each(|(nodes, result)| *nodes += result.nodes);
             assert_eq!(results[0], results[1], "{position:?}");
         }
         let [plain, _, threshold, rank, horizon, every_depth] = nodes;
         assert!(threshold < plain && rank < plain, "{nodes:?}");
-        assert!(plain < horizon && horizon < every_depth && every_depth < 40 * plain, "{nodes:?}");
+        assert!(
+            plain < horizon && horizon < every_depth && every_depth < 40 * plain,
+            "{nodes:?}"
+        );
     }
 
     #[test]
     fn pruned_scores_are_not_exact_and_leave_exact_ones_as_they_are() {
         let (evaluation, mpc) = (builtin::square_weights(), MpcTable::empty());
         let mut searcher = Searcher::new(&evaluation, &mpc, 14);
-        let selective = Selective { rank: Some(2), extension: Some(Extension::EveryDepth), ..Selective::NONE };
+        let selective = Selective {
+            rank: Some(2),
+            extension: Some(Extension::EveryDepth),
+            ..Selective::NONE
+        };
         let mut differences = 0;
         for position in positions(4..=10) {
             searcher.clear();
             let expected = searcher.solve(position).score;
             searcher.clear();
-            let to_end = Limits { selective, ..Limits::full_width(Depth::MAX) };
+            let to_end = Limits {
+                selective,
+                ..Limits::full_width(Depth::MAX)
+            };
             let pruned = searcher.search(position, to_end);
-            assert!(!pruned.exact || position.legal_moves() == 0 && position.is_over(), "{pruned:?}");
+            assert!(
+                !pruned.exact || position.legal_moves() == 0 && position.is_over(),
+                "{pruned:?}"
+            );
             differences += usize::from(pruned.score != expected);
             // The table is full of pruned results of the depth that an exact one has.
-            let exact = searcher.search(position, Limits { exact_empties: 10, ..to_end });
-            assert!(exact.exact && exact.score == expected, "{position:?} {exact:?}");
+            let exact = searcher.search(
+                position,
+                Limits {
+                    exact_empties: 10,
+                    ..to_end
+                },
+            );
+            assert!(
+                exact.exact && exact.score == expected,
+                "{position:?} {exact:?}"
+            );
         }
         assert!(0 < differences, "nothing was pruned that mattered");
     }
@@ -532,16 +753,29 @@ mod tests {
         assert!(whole.complete && whole.depth == Depth(8));
         for nodes in [0, 1, 100, 3_000] {
             searcher.clear();
-            let limited =
-                searcher.search(Position::START, Limits { nodes: Some(nodes), ..Limits::full_width(Depth(8)) });
-            assert!(!limited.complete && limited.depth < Depth(8) && limited.best_move.is_some(), "{limited:?}");
+            let limited = searcher.search(
+                Position::START,
+                Limits {
+                    nodes: Some(nodes),
+                    ..Limits::full_width(Depth(8))
+                },
+            );
+            assert!(
+                !limited.complete && limited.depth < Depth(8) && limited.best_move.is_some(),
+                "{limited:?}"
+            );
             searcher.clear();
             let again = searcher.search(Position::START, Limits::full_width(limited.depth));
-            assert_eq!((limited.score, limited.best_move), (again.score, again.best_move));
+            assert_eq!(
+                (limited.score, limited.best_move),
+                (again.score, again.best_move)
+            );
         }
         searcher.clear();
         let raised = AtomicBool::new(true);
-        let stopped = searcher.stopped_by(&raised).search(Position::START, Limits::full_width(Depth(8)));
+        let stopped = searcher
+            .stopped_by(&raised)
+            .search(Position::START, Limits::full_width(Depth(8)));
         assert!(!stopped.complete && stopped.stopped && stopped.depth == Depth(1));
     }
 }

@@ -29,5 +29,9 @@ pub struct Selective {
 
 impl Selective {
     /// The plain search.
-    pub const NONE: Self = Self { threshold: None, rank: None, extension: None };
+    pub const NONE: Self = Self {
+        threshold: None,
+        rank: None,
+        extension: None,
+    };
 }

@@ -62,7 +62,10 @@ impl Packed {
                 | score(known.upper) << UPPER_AT
                 | u64::from(known.depth.0) << DEPTH_AT
                 | u64::from(known.sureness.0) << SURENESS_AT
-                | known.best.map_or(NO_MOVE, |square| u64::from(square.number())) << BEST_AT
+                | known
+                    .best
+                    .map_or(NO_MOVE, |square| u64::from(square.number()))
+                    << BEST_AT
                 | generation << GENERATION_AT,
         )
     }
@@ -143,7 +146,11 @@ const _: () = assert!(size_of::<Bucket>() == 64);
 pub struct PositionKey(pub u64);
 
 /// Odd constants without a pattern: the fractions of the square roots of 2, 3 and 5.
-const MIX: [u64; 3] = [0x6A09_E667_F3BC_C909, 0xBB67_AE85_84CA_A73B, 0x3C6E_F372_FE94_F82B];
+const MIX: [u64; 3] = [
+    0x6A09_E667_F3BC_C909,
+    0xBB67_AE85_84CA_A73B,
+    0x3C6E_F372_FE94_F82B,
+];
 
 impl PositionKey {
     #[inline(always)]
@@ -180,7 +187,11 @@ impl TranspositionTable {
         let count = (1_usize << bits.clamp(BITS_MIN, BITS_MAX)) / WAYS;
         // SAFETY: a bucket is atomic integers, for which zero is valid.
         let buckets = unsafe { Box::<[Bucket]>::new_zeroed_slice(count).assume_init() };
-        Self { buckets, mask: count - 1, generation: AtomicU64::new(1) }
+        Self {
+            buckets,
+            mask: count - 1,
+            generation: AtomicU64::new(1),
+        }
     }
 
     /// The size, in bits of the number of entries.
@@ -212,8 +223,16 @@ impl TranspositionTable {
     #[inline(always)]
     pub fn get(&self, key: PositionKey) -> Option<Known> {
         let generation = self.generation();
-        let found = |entry: &TableEntry| entry.get(key).filter(|packed| packed.generation() == generation);
-        self.buckets[self.index(key)].0.iter().find_map(found).map(Packed::unpack)
+        let found = |entry: &TableEntry| {
+            entry
+                .get(key)
+                .filter(|packed| packed.generation() == generation)
+        };
+        self.buckets[self.index(key)]
+            .0
+            .iter()
+            .find_map(found)
+            .map(Packed::unpack)
     }
 
     /// Stores a result: over the same position, else over an entry of another generation, else over the cheapest one.
@@ -238,7 +257,13 @@ impl TranspositionTable {
                 if packed.worth() == old.worth() {
                     packed = Packed::new(&joined(known, &old_known), generation);
                 } else if known.best.is_none() {
-                    packed = Packed::new(&Known { best: old_known.best, ..*known }, generation);
+                    packed = Packed::new(
+                        &Known {
+                            best: old_known.best,
+                            ..*known
+                        },
+                        generation,
+                    );
                 }
                 place = index;
                 break;
@@ -259,7 +284,9 @@ impl TranspositionTable {
         {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             // SAFETY: a prefetch has no effect that a program can see, and the bucket is in bounds.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>((&raw const self.buckets[self.index(key)]).cast()) };
+            unsafe {
+                _mm_prefetch::<_MM_HINT_T0>((&raw const self.buckets[self.index(key)]).cast());
+            };
         }
         #[cfg(not(target_arch = "x86_64"))]
         let _ = key;
@@ -271,9 +298,22 @@ impl TranspositionTable {
 fn joined(new: &Known, old: &Known) -> Known {
     let (lower, upper) = (new.lower.max(old.lower), new.upper.min(old.upper));
     // Selective results may contradict each other; the newer one stands.
-    let (lower, upper) = if lower <= upper { (lower, upper) } else { (new.lower, new.upper) };
-    let best = if new.best.is_some() { new.best } else { old.best };
-    Known { lower, upper, best, ..*new }
+    let (lower, upper) = if lower <= upper {
+        (lower, upper)
+    } else {
+        (new.lower, new.upper)
+    };
+    let best = if new.best.is_some() {
+        new.best
+    } else {
+        old.best
+    };
+    Known {
+        lower,
+        upper,
+        best,
+        ..*new
+    }
 }
 
 #[cfg(test)]
@@ -281,7 +321,13 @@ mod tests {
     use super::*;
 
     fn known(depth: u8, lower: Score) -> Known {
-        Known { lower, upper: Score::MAX, depth: Depth(depth), sureness: Sureness::FULL, best: Square::new(63) }
+        Known {
+            lower,
+            upper: Score::MAX,
+            depth: Depth(depth),
+            sureness: Sureness::FULL,
+            best: Square::new(63),
+        }
     }
 
     #[test]
@@ -291,7 +337,11 @@ mod tests {
         assert_eq!(table.get(key), None);
         for lower in [Score::MIN, Score(-1), Score(0), Score::MAX] {
             for best in [None, Square::new(0), Square::new(63)] {
-                let expected = Known { best, sureness: Sureness::new(MpcLevel::P95), ..known(60, lower) };
+                let expected = Known {
+                    best,
+                    sureness: Sureness::new(MpcLevel::P95),
+                    ..known(60, lower)
+                };
                 table.clear();
                 table.put(key, &expected);
                 assert_eq!(table.get(key), Some(expected));
@@ -303,9 +353,25 @@ mod tests {
     fn results_of_one_position_are_joined_and_the_costlier_stays() {
         let table = TranspositionTable::new(10);
         let key = PositionKey::new(Position::START);
-        table.put(key, &Known { upper: Score(7_000), ..known(5, Score::MIN) });
-        table.put(key, &Known { upper: Score::MAX, best: None, ..known(5, Score(3_000)) });
-        let joined = Known { upper: Score(7_000), ..known(5, Score(3_000)) };
+        table.put(
+            key,
+            &Known {
+                upper: Score(7_000),
+                ..known(5, Score::MIN)
+            },
+        );
+        table.put(
+            key,
+            &Known {
+                upper: Score::MAX,
+                best: None,
+                ..known(5, Score(3_000))
+            },
+        );
+        let joined = Known {
+            upper: Score(7_000),
+            ..known(5, Score(3_000))
+        };
         assert_eq!(table.get(key), Some(joined));
         table.put(key, &known(4, Score(0)));
         assert_eq!(table.get(key), Some(joined));
@@ -331,7 +397,9 @@ mod tests {
         for (low, depth) in [(1, 7), (2, 3), (3, 9), (4, 5), (5, 4)] {
             table.put(PositionKey(low), &known(depth, Score(0)));
         }
-        let found: Vec<bool> = (1..=5).map(|low| table.get(PositionKey(low)).is_some()).collect();
+        let found: Vec<bool> = (1..=5)
+            .map(|low| table.get(PositionKey(low)).is_some())
+            .collect();
         assert_eq!(found, [true, false, true, true, true]);
     }
 }

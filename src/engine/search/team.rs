@@ -26,26 +26,52 @@ impl<'m> Team<'m> {
     pub fn new(evaluation: &'m Evaluation, mpc: &'m MpcTable, table_bits: u8, size: usize) -> Self {
         let board = Arc::new(Board::new());
         let alone = Searcher::new(evaluation, mpc, table_bits);
-        let member = |_| alone.member(Membership { board: Arc::clone(&board), step: 0 });
-        let members = if 1 < size { (0..size).map(member).collect() } else { vec![alone] };
+        let member = |_| {
+            alone.member(Membership {
+                board: Arc::clone(&board),
+                step: 0,
+            })
+        };
+        let members = if 1 < size {
+            (0..size).map(member).collect()
+        } else {
+            vec![alone]
+        };
         Self { members, board }
     }
 
     /// The same team, whose searches end soon after `stop` is raised.
     pub fn stopped_by(self, stop: &'m AtomicBool) -> Self {
-        Self { members: self.members.into_iter().map(|member| member.stopped_by(stop)).collect(), ..self }
+        Self {
+            members: self
+                .members
+                .into_iter()
+                .map(|member| member.stopped_by(stop))
+                .collect(),
+            ..self
+        }
     }
 
     /// See [`Searcher::alarmed_by`].
     pub fn alarmed_by(self, alarm: &Arc<AtomicBool>) -> Self {
-        Self { members: self.members.into_iter().map(|member| member.alarmed_by(alarm)).collect(), ..self }
+        Self {
+            members: self
+                .members
+                .into_iter()
+                .map(|member| member.alarmed_by(alarm))
+                .collect(),
+            ..self
+        }
     }
 
     /// The first member and the others, ready for one search: each calls the same method with the same arguments in its own
     /// thread. A limit of nodes holds for each of them.
     pub fn members(&mut self) -> (&mut Searcher<'m>, &mut [Searcher<'m>]) {
         self.board.wipe();
-        self.members.iter_mut().filter_map(|member| member.membership.as_mut()).for_each(|member| member.step = 0);
+        self.members
+            .iter_mut()
+            .filter_map(|member| member.membership.as_mut())
+            .for_each(|member| member.step = 0);
         self.members.split_first_mut().expect("a team has a member")
     }
 
@@ -53,14 +79,18 @@ impl<'m> Team<'m> {
     pub fn set_table_bits(&mut self, table_bits: u8) {
         if self.members[0].table.bits() != table_bits {
             let table = Arc::new(TranspositionTable::new(table_bits));
-            self.members.iter_mut().for_each(|member| member.table = Arc::clone(&table));
+            self.members
+                .iter_mut()
+                .for_each(|member| member.table = Arc::clone(&table));
         }
     }
 
     /// Forgets all earlier searches, so that results are those of a new team.
     pub fn clear(&mut self) {
         self.members[0].table.clear();
-        self.members.iter_mut().for_each(|member| member.local.clear());
+        self.members
+            .iter_mut()
+            .for_each(|member| member.local.clear());
     }
 }
 
@@ -68,8 +98,17 @@ impl<'m> Team<'m> {
 pub fn joint_result(first: SearchResult, others: Vec<SearchResult>) -> SearchResult {
     let nodes = first.nodes + others.iter().map(|result| result.nodes).sum::<u64>();
     let progress = |result: &SearchResult| (result.complete, result.exact, result.depth);
-    let better = |best: SearchResult, other| if progress(&best) < progress(&other) { other } else { best };
-    SearchResult { nodes, ..others.into_iter().fold(first, better) }
+    let better = |best: SearchResult, other| {
+        if progress(&best) < progress(&other) {
+            other
+        } else {
+            best
+        }
+    };
+    SearchResult {
+        nodes,
+        ..others.into_iter().fold(first, better)
+    }
 }
 
 #[cfg(test)]
@@ -85,12 +124,19 @@ mod tests {
         let (evaluation, mpc) = (builtin::square_weights(), MpcTable::empty());
         let (raised, alarm) = (AtomicBool::new(true), Arc::new(AtomicBool::new(true)));
         let team = || Team::new(&evaluation, &mpc, 12, 2);
-        for (mut team, is_stopped) in
-            [(team(), false), (team().stopped_by(&raised), true), (team().alarmed_by(&alarm), true)]
-        {
+        for (mut team, is_stopped) in [
+            (team(), false),
+            (team().stopped_by(&raised), true),
+            (team().alarmed_by(&alarm), true),
+        ] {
             let (first, others) = team.members();
             for member in [first].into_iter().chain(others) {
-                assert_eq!(member.search(Position::START, Limits::full_width(Depth(12))).stopped, is_stopped);
+                assert_eq!(
+                    member
+                        .search(Position::START, Limits::full_width(Depth(12)))
+                        .stopped,
+                    is_stopped
+                );
             }
         }
     }
@@ -99,14 +145,27 @@ mod tests {
     fn a_team_has_the_result_that_came_farthest_and_the_nodes_of_all() {
         let (evaluation, mpc) = (builtin::square_weights(), MpcTable::empty());
         let mut searcher = Searcher::new(&evaluation, &mpc, 12);
-        let [far, near] = [4, 2].map(|depth| searcher.search(Position::START, Limits::full_width(Depth(depth))));
-        let incomplete = SearchResult { complete: false, depth: Depth(9), ..far.clone() };
+        let [far, near] =
+            [4, 2].map(|depth| searcher.search(Position::START, Limits::full_width(Depth(depth))));
+        let incomplete = SearchResult {
+            complete: false,
+            depth: Depth(9),
+            ..far.clone()
+        };
         let nodes = 2 * far.nodes + near.nodes;
-        for [first, second, third] in
-            [[&far, &near, &incomplete], [&near, &incomplete, &far], [&incomplete, &far, &near]]
-        {
+        for [first, second, third] in [
+            [&far, &near, &incomplete],
+            [&near, &incomplete, &far],
+            [&incomplete, &far, &near],
+        ] {
             let found = joint_result(first.clone(), vec![second.clone(), third.clone()]);
-            assert_eq!(found, SearchResult { nodes, ..far.clone() });
+            assert_eq!(
+                found,
+                SearchResult {
+                    nodes,
+                    ..far.clone()
+                }
+            );
         }
     }
 }

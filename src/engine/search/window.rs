@@ -82,7 +82,10 @@ pub trait Window: Copy {
     /// The same bounds as an open window.
     #[inline(always)]
     fn open(self) -> OpenWindow<Self::Unit> {
-        OpenWindow { alpha: self.alpha(), beta: self.beta() }
+        OpenWindow {
+            alpha: self.alpha(),
+            beta: self.beta(),
+        }
     }
 }
 
@@ -117,7 +120,9 @@ impl<U: Unit> Window for NullWindow<U> {
 
     #[inline(always)]
     fn for_opponent(self) -> Self {
-        Self { alpha: -self.beta() }
+        Self {
+            alpha: -self.beta(),
+        }
     }
 
     #[inline(always)]
@@ -175,7 +180,10 @@ impl<U: Unit> OpenWindow<U> {
     /// The window that every value lies in.
     #[inline(always)]
     pub fn full() -> Self {
-        Self { alpha: -U::MAX, beta: U::MAX }
+        Self {
+            alpha: -U::MAX,
+            beta: U::MAX,
+        }
     }
 }
 
@@ -195,7 +203,10 @@ impl<U: Unit> Window for OpenWindow<U> {
 
     #[inline(always)]
     fn for_opponent(self) -> Self {
-        Self { alpha: -self.beta, beta: -self.alpha }
+        Self {
+            alpha: -self.beta,
+            beta: -self.alpha,
+        }
     }
 
     #[inline(always)]
@@ -216,11 +227,22 @@ mod tests {
     #[test]
     fn a_window_for_the_opponent_asks_the_same_question() {
         for alpha in [-3, -1, 0, 2].map(Discs) {
-            let (null, open) = (NullWindow::above(alpha), OpenWindow::new(Alpha(alpha), Beta(Discs(4))));
+            let (null, open) = (
+                NullWindow::above(alpha),
+                OpenWindow::new(Alpha(alpha), Beta(Discs(4))),
+            );
             assert_eq!(null.for_opponent().open(), null.open().for_opponent());
             for value in (-5..=5).map(Discs) {
-                assert_eq!(open.contains(value), open.for_opponent().contains(-value), "{open:?} {value:?}");
-                assert_eq!(null.beta() <= value, -value <= null.for_opponent().alpha(), "{null:?} {value:?}");
+                assert_eq!(
+                    open.contains(value),
+                    open.for_opponent().contains(-value),
+                    "{open:?} {value:?}"
+                );
+                assert_eq!(
+                    null.beta() <= value,
+                    -value <= null.for_opponent().alpha(),
+                    "{null:?} {value:?}"
+                );
             }
         }
     }

@@ -18,7 +18,9 @@ const GAIN_PARTS: u64 = 50;
 
 /// The source's shallow depth for a deep one, if it has one.
 pub fn source_shallow(deep: u8) -> Option<u8> {
-    deep.checked_sub(SHALLOW_FIRST).and_then(|index| SHALLOW_DEPTHS.get(usize::from(index))).copied()
+    deep.checked_sub(SHALLOW_FIRST)
+        .and_then(|index| SHALLOW_DEPTHS.get(usize::from(index)))
+        .copied()
 }
 
 /// The fits that a search is to use: for each deep depth and range the static value, then the shallow depth that saves most,
@@ -39,22 +41,39 @@ pub fn choose(
     for deep in deeps {
         for (index, &[min, max]) in deep.ranges().iter().enumerate() {
             context.check()?;
-            let candidates: Vec<&DepthFit> =
-                fits.iter().filter(|(pair, _)| pair.deep == deep).map(|(_, fits)| &fits[index]).collect();
+            let candidates: Vec<&DepthFit> = fits
+                .iter()
+                .filter(|(pair, _)| pair.deep == deep)
+                .map(|(_, fits)| &fits[index])
+                .collect();
             let fits_range = |sample: &&Sample| {
-                (min..=max).contains(&sample.position.empties()) && (deep != Deep::End || sample.end.is_some())
+                (min..=max).contains(&sample.position.empties())
+                    && (deep != Deep::End || sample.end.is_some())
             };
-            let met: Vec<&Sample> = samples.iter().filter(fits_range).filter(|sample| sample.met.is_some()).collect();
+            let met: Vec<&Sample> = samples
+                .iter()
+                .filter(fits_range)
+                .filter(|sample| sample.met.is_some())
+                .collect();
             let deep_cost = match deep {
                 Deep::Depth(depth) => by_depth[usize::from(depth)],
                 Deep::End => {
-                    let solved = samples.iter().filter(fits_range).filter_map(|sample| sample.end);
+                    let solved = samples
+                        .iter()
+                        .filter(fits_range)
+                        .filter_map(|sample| sample.end);
                     let nodes: Vec<u64> = solved.map(|end| end.nodes).collect();
                     nodes.iter().sum::<u64>() / nodes.len().max(1) as u64
                 }
             };
             let shallow = match deep {
-                _ if MET_MIN <= met.len() => Judge { met: &met, by_depth, deep_cost, level }.best(&candidates),
+                _ if MET_MIN <= met.len() => Judge {
+                    met: &met,
+                    by_depth,
+                    deep_cost,
+                    level,
+                }
+                .best(&candidates),
                 Deep::Depth(depth) => source_shallow(depth),
                 // Nothing is known of searches so near to the end.
                 Deep::End => continue,
@@ -78,21 +97,34 @@ impl Judge<'_> {
     /// The shallow depth that saves most, if it saves enough.
     fn best(&self, candidates: &[&DepthFit]) -> Option<u8> {
         let without = self.cost(candidates, None);
-        let shallow = candidates.iter().map(|fit| fit.shallow).filter(|depth| 0 < *depth);
-        let (cost, depth) = shallow.map(|depth| (self.cost(candidates, Some(depth)), depth)).min()?;
+        let shallow = candidates
+            .iter()
+            .map(|fit| fit.shallow)
+            .filter(|depth| 0 < *depth);
+        let (cost, depth) = shallow
+            .map(|depth| (self.cost(candidates, Some(depth)), depth))
+            .min()?;
         (cost <= without - without / GAIN_PARTS).then_some(depth)
     }
 
     /// Nodes that all samples take with the static value and this shallow depth as probes.
     fn cost(&self, candidates: &[&DepthFit], shallow: Option<u8>) -> u64 {
-        let wanted = candidates.iter().filter(|fit| fit.shallow == 0 || shallow == Some(fit.shallow));
+        let wanted = candidates
+            .iter()
+            .filter(|fit| fit.shallow == 0 || shallow == Some(fit.shallow));
         let probes: Vec<(MpcEntry, f64)> = wanted
             .map(|fit| {
-                let entry = fit.entries().next().expect("a range holds a number of empty squares");
+                let entry = fit
+                    .entries()
+                    .next()
+                    .expect("a range holds a number of empty squares");
                 (entry, entry.margin(self.level))
             })
             .collect();
-        self.met.iter().map(|sample| self.sample_cost(sample, &probes)).sum()
+        self.met
+            .iter()
+            .map(|sample| self.sample_cost(sample, &probes))
+            .sum()
     }
 
     /// Nodes of the probes of a search until one cuts, and of the deep search if none does.
@@ -114,7 +146,8 @@ impl Judge<'_> {
                 continue;
             }
             let Cuts { low, high } = entry.cuts(window, *t);
-            let (try_high, try_low) = (try_high && high <= Score::MAX, try_low && Score::MIN <= low);
+            let (try_high, try_low) =
+                (try_high && high <= Score::MAX, try_low && Score::MIN <= low);
             cost += probe_cost * u64::from(try_high);
             if try_high && high <= value {
                 return cost;
@@ -155,12 +188,21 @@ mod tests {
 
     /// A node met in the window above `alpha`, with these scores by depth.
     fn sample(alpha: i32, scores: &[i32]) -> Sample {
-        let depths = scores.iter().map(|&score| Searched { score: Score(score), nodes: 0 }).collect();
+        let depths = scores
+            .iter()
+            .map(|&score| Searched {
+                score: Score(score),
+                nodes: 0,
+            })
+            .collect();
         Sample {
             id: 0,
             game: 0,
             position: Position::START,
-            met: Some(MetIn { depth: 5, alpha: Score(alpha) }),
+            met: Some(MetIn {
+                depth: 5,
+                alpha: Score(alpha),
+            }),
             depths,
             end: None,
         }
@@ -170,14 +212,22 @@ mod tests {
     const DEEP: u64 = 1000;
 
     fn judged<R>(met: &[&Sample], judge: impl Fn(&Judge<'_>) -> R) -> R {
-        judge(&Judge { met, by_depth: &NODES, deep_cost: DEEP, level: MpcLevel::Sigmas(1.0) })
+        judge(&Judge {
+            met,
+            by_depth: &NODES,
+            deep_cost: DEEP,
+            level: MpcLevel::Sigmas(1.0),
+        })
     }
 
     #[test]
     fn every_probe_is_paid_for_until_one_cuts() {
         // At one deviation a probe of 1,002 or more is a value above the window (0, 1), and one of -1,001 or less below.
         let probes = |shallow: &[u8]| -> Vec<(MpcEntry, f64)> {
-            shallow.iter().map(|&depth| (fit(depth).entries().next().unwrap(), 1.0)).collect()
+            shallow
+                .iter()
+                .map(|&depth| (fit(depth).entries().next().unwrap(), 1.0))
+                .collect()
         };
         for (alpha, scores, shallow, expected) in [
             (0, &[0, 1002][..], &[1][..], 10),
@@ -203,11 +253,22 @@ mod tests {
             (63_500, &[0, 63_500], &[1], 10 + DEEP),
             (-63_500, &[0, -63_500], &[1], 10 + DEEP),
         ] {
-            let cost = judged(&[], |judge| judge.sample_cost(&sample(alpha, scores), &probes(shallow)));
-            assert_eq!(cost, expected, "window above {alpha}, scores {scores:?}, probes {shallow:?}");
+            let cost = judged(&[], |judge| {
+                judge.sample_cost(&sample(alpha, scores), &probes(shallow))
+            });
+            assert_eq!(
+                cost, expected,
+                "window above {alpha}, scores {scores:?}, probes {shallow:?}"
+            );
         }
-        let unmet = Sample { met: None, ..sample(0, &[0, 0]) };
-        assert_eq!(judged(&[], |judge| judge.sample_cost(&unmet, &probes(&[1]))), 0);
+        let unmet = Sample {
+            met: None,
+            ..sample(0, &[0, 0])
+        };
+        assert_eq!(
+            judged(&[], |judge| judge.sample_cost(&unmet, &probes(&[1]))),
+            0
+        );
     }
 
     #[test]
@@ -216,7 +277,11 @@ mod tests {
         let candidates: Vec<&DepthFit> = fits.iter().collect();
         let best = |met: &[&Sample]| judged(met, |judge| judge.best(&candidates));
         // Depth 2 cuts one half of the nodes, depth 3 that half and another quarter.
-        let cut = [sample(0, &[0, 0, 1002, 1002]), sample(0, &[0, 0, 0, 1002]), sample(0, &[0, 0, 0, 0])];
+        let cut = [
+            sample(0, &[0, 0, 1002, 1002]),
+            sample(0, &[0, 0, 0, 1002]),
+            sample(0, &[0, 0, 0, 0]),
+        ];
         assert_eq!(best(&[&cut[0], &cut[0], &cut[1], &cut[2]]), Some(3));
         // Where both cut all, the cheaper one.
         assert_eq!(best(&[&cut[0]]), Some(2));

@@ -4,7 +4,9 @@ use super::metrics::{LevelNodes, NodesSaved};
 use super::sample::Sample;
 use super::sums::rounded;
 use super::task::FitMpcTask;
-use crate::engine::{Depth, LEVELS, Limits, MpcLevel, MpcTable, Position, Score, SearchResult, Searcher, Stopped};
+use crate::engine::{
+    Depth, LEVELS, Limits, MpcLevel, MpcTable, Position, Score, SearchResult, Searcher, Stopped,
+};
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
 
@@ -13,7 +15,12 @@ pub(super) fn some_positions(task: &FitMpcTask, samples: &[Sample]) -> Vec<Posit
     let wanted = task.config.compared() as usize;
     // Each game has an even number of samples, one of each range: an odd stride meets all of them.
     let stride = (samples.len() / wanted).saturating_sub(1) | 1;
-    samples.iter().map(|sample| sample.position).step_by(stride).take(wanted).collect()
+    samples
+        .iter()
+        .map(|sample| sample.position)
+        .step_by(stride)
+        .take(wanted)
+        .collect()
 }
 
 /// Searches of positions with a table.
@@ -38,8 +45,12 @@ impl Searches<'_> {
         for level in named.chain([own]).chain(margin) {
             let found = self.to_depth(depth, level)?;
             let pairs = || full.iter().zip(&found);
-            let squares: u64 = pairs().map(|(full, found)| u64::from(full.score.abs_diff(found.score)).pow(2)).sum();
-            let same = pairs().filter(|(full, found)| full.best_move == found.best_move).count();
+            let squares: u64 = pairs()
+                .map(|(full, found)| u64::from(full.score.abs_diff(found.score)).pow(2))
+                .sum();
+            let same = pairs()
+                .filter(|(full, found)| full.best_move == found.best_move)
+                .count();
             let count = self.positions.len().max(1) as f64;
             levels.push(LevelNodes {
                 level: level.percent(),
@@ -56,7 +67,13 @@ impl Searches<'_> {
         {
             depth_gained += 1;
         }
-        Ok(NodesSaved { depth, positions: self.positions.len() as u64, full_width, levels, depth_gained })
+        Ok(NodesSaved {
+            depth,
+            positions: self.positions.len() as u64,
+            full_width,
+            levels,
+            depth_gained,
+        })
     }
 
     /// Mean nodes at the level of the config, by depth, at least 1.
@@ -69,7 +86,10 @@ impl Searches<'_> {
     }
 
     fn to_depth(&self, depth: u8, mpc: MpcLevel) -> Result<Vec<SearchResult>, StageError> {
-        let limits = Limits { mpc, ..Limits::full_width(Depth(depth)) };
+        let limits = Limits {
+            mpc,
+            ..Limits::full_width(Depth(depth))
+        };
         self.each(|searcher, position| searcher.search(position, limits).unless_stopped())
     }
 
@@ -78,15 +98,26 @@ impl Searches<'_> {
         &self,
         search: impl Fn(&mut Searcher<'_>, Position) -> Result<T, Stopped> + Sync,
     ) -> Result<Vec<T>, StageError> {
-        let Self { task, table, positions, context } = self;
-        let (evaluation, table_bits) = (&task.model.model.evaluation, task.config.sampling().table_bits);
+        let Self {
+            task,
+            table,
+            positions,
+            context,
+        } = self;
+        let (evaluation, table_bits) = (
+            &task.model.model.evaluation,
+            task.config.sampling().table_bits,
+        );
         let new_searcher = || Searcher::new(evaluation, table, table_bits).stopped_by(context.stop);
         let search = |searcher: &mut Searcher<'_>, &position: &Position| {
             context.check()?;
             searcher.clear();
             Ok(search(searcher, position)?)
         };
-        positions.par_iter().map_init(new_searcher, search).collect()
+        positions
+            .par_iter()
+            .map_init(new_searcher, search)
+            .collect()
     }
 }
 

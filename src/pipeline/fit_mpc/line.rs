@@ -24,16 +24,30 @@ impl Pair {
             Deep::End => sample.end.as_ref(),
         };
         let shallow = sample.depths.get(usize::from(self.shallow))?;
-        Some(ScorePair { deep: deep?.score, shallow: shallow.score })
+        Some(ScorePair {
+            deep: deep?.score,
+            shallow: shallow.score,
+        })
     }
 }
 
 /// Adds up the scores of a pair in samples of some empty squares.
-fn sum<S: Default>(samples: &[&Sample], pair: Pair, range: [u8; 2], add: impl Fn(&mut S, ScorePair)) -> S {
+fn sum<S: Default>(
+    samples: &[&Sample],
+    pair: Pair,
+    range: [u8; 2],
+    add: impl Fn(&mut S, ScorePair),
+) -> S {
     let [min, max] = range;
     let mut sum = S::default();
-    for sample in samples.iter().filter(|sample| (min..=max).contains(&sample.position.empties())) {
-        if let Some(scores) = pair.of(sample).filter(|scores| scores.shallow.abs() <= SHALLOW_MAX) {
+    for sample in samples
+        .iter()
+        .filter(|sample| (min..=max).contains(&sample.position.empties()))
+    {
+        if let Some(scores) = pair
+            .of(sample)
+            .filter(|scores| scores.shallow.abs() <= SHALLOW_MAX)
+        {
             add(&mut sum, scores);
         }
     }
@@ -44,18 +58,28 @@ fn sum<S: Default>(samples: &[&Sample], pair: Pair, range: [u8; 2], add: impl Fn
 pub fn fit_pair(samples: &[&Sample], pair: Pair) -> Vec<DepthFit> {
     let ranges = pair.deep.ranges();
     let add = |sums: &mut PointSums, scores: ScorePair| sums.add(scores.shallow.0, scores.deep.0);
-    let sums: Vec<PointSums> = ranges.iter().map(|&range| sum(samples, pair, range, add)).collect();
+    let sums: Vec<PointSums> = ranges
+        .iter()
+        .map(|&range| sum(samples, pair, range, add))
+        .collect();
     let mut all = PointSums::default();
     sums.iter().for_each(|sums| all.merge(sums));
     let shape = |(&range, own): (&[u8; 2], &PointSums)| {
         // Lines, deviations and tails are fitted to the same samples.
         let whole = [ranges[0][0], ranges[ranges.len() - 1][1]];
-        let (sums, used) = if own.count < SAMPLES_MIN { (&all, whole) } else { (own, range) };
+        let (sums, used) = if own.count < SAMPLES_MIN {
+            (&all, whole)
+        } else {
+            (own, range)
+        };
         fit_shape(samples, pair, range, sums, used)
     };
     let shapes: Vec<(DepthFit, Tails)> = ranges.iter().zip(&sums).map(shape).collect();
     let mut all_tails = Tails::default();
-    let of_own_samples = shapes.iter().zip(&sums).filter(|(_, own)| SAMPLES_MIN <= own.count);
+    let of_own_samples = shapes
+        .iter()
+        .zip(&sums)
+        .filter(|(_, own)| SAMPLES_MIN <= own.count);
     of_own_samples.for_each(|((_, tails), _)| all_tails.merge(tails));
     let with_quantiles = shapes.into_iter().map(|(fit, tails)| {
         let mut least = 0.0_f64;
@@ -71,25 +95,48 @@ pub fn fit_pair(samples: &[&Sample], pair: Pair) -> Vec<DepthFit> {
 }
 
 /// Line and deviation in one range, and how far the samples lie from it.
-fn fit_shape(samples: &[&Sample], pair: Pair, range: [u8; 2], sums: &PointSums, used: [u8; 2]) -> (DepthFit, Tails) {
+fn fit_shape(
+    samples: &[&Sample],
+    pair: Pair,
+    range: [u8; 2],
+    sums: &PointSums,
+    used: [u8; 2],
+) -> (DepthFit, Tails) {
     let line = FittedLine::of(sums);
     let rest = |scores: ScorePair| {
-        (f64::from(scores.deep.0) - line.slope * f64::from(scores.shallow.0) - f64::from(line.offset.0)).abs()
+        (f64::from(scores.deep.0)
+            - line.slope * f64::from(scores.shallow.0)
+            - f64::from(line.offset.0))
+        .abs()
     };
-    let add = |sums: &mut PointSums, scores: ScorePair| sums.add(scores.shallow.abs().0, rest(scores).round() as i32);
+    let add = |sums: &mut PointSums, scores: ScorePair| {
+        sums.add(scores.shallow.abs().0, rest(scores).round() as i32);
+    };
     let deviation = Deviation::of(&sum(samples, pair, used, add));
-    let add = |tails: &mut Tails, scores: ScorePair| tails.add(rest(scores) / deviation.at(scores.shallow));
+    let add = |tails: &mut Tails, scores: ScorePair| {
+        tails.add(rest(scores) / deviation.at(scores.shallow));
+    };
     let tails = sum(samples, pair, used, add);
     (DepthFit::new(pair, range, line, deviation, &tails), tails)
 }
 
 impl DepthFit {
     /// The statistics of a pair in a range, without quantiles.
-    pub(super) fn new(pair: Pair, range: [u8; 2], line: FittedLine, deviation: Deviation, tails: &Tails) -> Self {
+    pub(super) fn new(
+        pair: Pair,
+        range: [u8; 2],
+        line: FittedLine,
+        deviation: Deviation,
+        tails: &Tails,
+    ) -> Self {
         Self {
             empties_min: range[0],
             empties_max: range[1],
-            deep: if let Deep::Depth(depth) = pair.deep { Some(depth) } else { None },
+            deep: if let Deep::Depth(depth) = pair.deep {
+                Some(depth)
+            } else {
+                None
+            },
             shallow: pair.shallow,
             slope: line.slope,
             offset: line.offset.0,
@@ -125,12 +172,25 @@ mod tests {
             game: 0,
             position: position(1, empties),
             met: None,
-            depths: scores.map(|score| Searched { score: Score(score), nodes: 1 }).into(),
+            depths: scores
+                .map(|score| Searched {
+                    score: Score(score),
+                    nodes: 1,
+                })
+                .into(),
             end: None,
         };
-        let samples = groups.iter().flat_map(|(empties, scores)| scores.iter().map(|scores| sample(*empties, scores)));
+        let samples = groups
+            .iter()
+            .flat_map(|(empties, scores)| scores.iter().map(|scores| sample(*empties, scores)));
         let samples: Vec<Sample> = samples.collect();
-        fit_pair(&samples.iter().collect::<Vec<&Sample>>(), Pair { deep: Deep::Depth(1), shallow: 0 })
+        fit_pair(
+            &samples.iter().collect::<Vec<&Sample>>(),
+            Pair {
+                deep: Deep::Depth(1),
+                shallow: 0,
+            },
+        )
     }
 
     #[test]
@@ -138,7 +198,10 @@ mod tests {
         let mut random = stream(1, Stream::Game(1, 0));
         let mut scores = |spread: u32| {
             let shallow = random.below(40_000) as i32 - 20_000;
-            [shallow, shallow + random.below(2 * spread) as i32 - spread as i32]
+            [
+                shallow,
+                shallow + random.below(2 * spread) as i32 - spread as i32,
+            ]
         };
         // The few lie farther from the line than the many.
         let many: Vec<[i32; 2]> = (0..200).map(|_| scores(1_000)).collect();
@@ -146,7 +209,18 @@ mod tests {
         let apart = fits(&[(20, &many), (26, &few)]);
         let together = fits(&[(20, &many), (20, &few)]);
         let [empties_min, empties_max] = RANGES[2];
-        assert_eq!(apart[2], DepthFit { empties_min, empties_max, ..together[1].clone() });
-        assert_eq!(apart[1], fits(&[(20, &many)])[1], "a range with enough samples has a fit to them alone");
+        assert_eq!(
+            apart[2],
+            DepthFit {
+                empties_min,
+                empties_max,
+                ..together[1].clone()
+            }
+        );
+        assert_eq!(
+            apart[1],
+            fits(&[(20, &many)])[1],
+            "a range with enough samples has a fit to them alone"
+        );
     }
 }

@@ -37,26 +37,33 @@ pub struct DepthFit {
 
 impl DepthFit {
     pub(super) fn pair(&self) -> Pair {
-        Pair { deep: self.deep.map_or(Deep::End, Deep::Depth), shallow: self.shallow }
+        Pair {
+            deep: self.deep.map_or(Deep::End, Deep::Depth),
+            shallow: self.shallow,
+        }
     }
 
     /// What searches use: one entry, or one for each number of empty squares if the end is predicted.
     pub(super) fn entries(&self) -> impl Iterator<Item = MpcEntry> + '_ {
         let ranges = match self.deep {
             Some(_) => vec![[self.empties_min, self.empties_max]],
-            None => (self.empties_min..=self.empties_max).map(|empties| [empties; 2]).collect(),
+            None => (self.empties_min..=self.empties_max)
+                .map(|empties| [empties; 2])
+                .collect(),
         };
-        ranges.into_iter().map(|[empties_min, empties_max]| MpcEntry {
-            empties_min,
-            empties_max,
-            deep: Depth(self.deep.unwrap_or(empties_max)),
-            shallow: Depth(self.shallow),
-            slope: self.slope,
-            offset: Score(self.offset),
-            sigma: Score(self.sigma),
-            growth: self.growth,
-            quantiles: self.quantiles,
-        })
+        ranges
+            .into_iter()
+            .map(|[empties_min, empties_max]| MpcEntry {
+                empties_min,
+                empties_max,
+                deep: Depth(self.deep.unwrap_or(empties_max)),
+                shallow: Depth(self.shallow),
+                slope: self.slope,
+                offset: Score(self.offset),
+                sigma: Score(self.sigma),
+                growth: self.growth,
+                quantiles: self.quantiles,
+            })
     }
 }
 
@@ -79,7 +86,11 @@ pub struct FitMpcMetrics {
 impl FitMpcMetrics {
     /// The margin in sigmas of the searches that have no percentage.
     pub const fn margin(&self) -> f64 {
-        if let MpcLevel::Sigmas(t) = self.level { t } else { self.t }
+        if let MpcLevel::Sigmas(t) = self.level {
+            t
+        } else {
+            self.t
+        }
     }
 }
 
@@ -135,7 +146,11 @@ pub(super) enum Deep {
 impl Deep {
     /// The ranges of empty squares with separate predictions.
     pub(super) const fn ranges(self) -> &'static [[u8; 2]] {
-        if let Self::End = self { &END_RANGES } else { &RANGES }
+        if let Self::End = self {
+            &END_RANGES
+        } else {
+            &RANGES
+        }
     }
 }
 

@@ -24,10 +24,19 @@ impl PartProof for SampleProof {
         let config = Checked::<FitMpcConfig>::of_dataset(dataset)?;
         check_division(dataset, config.games, config.part_games)?;
         check_roles(dataset, &["searcher"])?;
-        Ok(Self { config, settings: dataset.manifest().settings("fit_mpc") })
+        Ok(Self {
+            config,
+            settings: dataset.manifest().settings("fit_mpc"),
+        })
     }
 
-    fn prove(&self, dataset: &Dataset, index: usize, _fast: bool, stop: &AtomicBool) -> Result<(), ArtifactError> {
+    fn prove(
+        &self,
+        dataset: &Dataset,
+        index: usize,
+        _fast: bool,
+        stop: &AtomicBool,
+    ) -> Result<(), ArtifactError> {
         check_footers(dataset, index, &self.settings)?;
         let (depth_max, sampling) = (self.config.depth_max, self.config.sampling());
         let part = &dataset.manifest().parts[index];
@@ -46,15 +55,25 @@ impl PartProof for SampleProof {
 /// Every game has the same number of samples, and all are numbered in order.
 fn check_ids(part: &Part, samples: &[Sample], game_samples: u64) -> Result<(), String> {
     let games = part.first..part.first + part.count;
-    let expected = games.flat_map(|game| (game * game_samples..(game + 1) * game_samples).map(move |id| (id, game)));
+    let expected = games.flat_map(|game| {
+        (game * game_samples..(game + 1) * game_samples).map(move |id| (id, game))
+    });
     let found = samples.iter().map(|sample| (sample.id, sample.game));
-    let differing = expected.clone().zip(found).find(|(expected, found)| expected != found);
+    let differing = expected
+        .clone()
+        .zip(found)
+        .find(|(expected, found)| expected != found);
     if let Some(((id, game), (found, found_game))) = differing {
-        return Err(format!("sample {found} of game {found_game} is in the place of sample {id} of game {game}"));
+        return Err(format!(
+            "sample {found} of game {found_game} is in the place of sample {id} of game {game}"
+        ));
     }
     let expected = part.count * game_samples;
     if samples.len() as u64 != expected {
-        return Err(format!("it has {} samples, {expected} expected", samples.len()));
+        return Err(format!(
+            "it has {} samples, {expected} expected",
+            samples.len()
+        ));
     }
     Ok(())
 }
@@ -67,9 +86,15 @@ fn check_sample(sample: &Sample, depth_max: u8, sampling: &Sampling) -> Result<(
     let place = (sample.id % u64::from(sampling.game_samples)) as u8;
     let [min, max] = sampling.empties_of(place);
     // A node of a search tree lies below a position of its game.
-    let [min, max] = if sample.met.is_some() { [depth_max, max.saturating_sub(1)] } else { [min, max] };
+    let [min, max] = if sample.met.is_some() {
+        [depth_max, max.saturating_sub(1)]
+    } else {
+        [min, max]
+    };
     if !(min..=max).contains(&empties) {
-        return Err(format!("it has {empties} empty squares, {min} to {max} expected"));
+        return Err(format!(
+            "it has {empties} empty squares, {min} to {max} expected"
+        ));
     }
     if let Some(MetIn { depth, alpha }) = sample.met {
         let [min, max] = sampling.tree_depths;
@@ -81,13 +106,17 @@ fn check_sample(sample: &Sample, depth_max: u8, sampling: &Sampling) -> Result<(
         }
     }
     match sample.end {
-        Some(_) if sampling.end_empties < empties => {
-            Err(format!("it was solved, and has more than {} empty squares", sampling.end_empties))
+        Some(_) if sampling.end_empties < empties => Err(format!(
+            "it was solved, and has more than {} empty squares",
+            sampling.end_empties
+        )),
+        Some(end) if !end.score.is_final() => Err(format!(
+            "exact score {} is not an even number of discs",
+            end.score.0
+        )),
+        None if empties <= sampling.end_empties => {
+            Err(format!("it was not solved, with {empties} empty squares"))
         }
-        Some(end) if !end.score.is_final() => {
-            Err(format!("exact score {} is not an even number of discs", end.score.0))
-        }
-        None if empties <= sampling.end_empties => Err(format!("it was not solved, with {empties} empty squares")),
         _ => Ok(()),
     }
 }
@@ -101,17 +130,52 @@ mod tests {
 
     #[test]
     fn only_samples_near_the_end_are_solved() {
-        let method = Method::Line { level: MpcLevel::Sigmas(1.0) };
-        let sampling = FitMpcConfig { method, depth_max: 3, games: 1, part_games: 1 }.sampling();
+        let method = Method::Line {
+            level: MpcLevel::Sigmas(1.0),
+        };
+        let sampling = FitMpcConfig {
+            method,
+            depth_max: 3,
+            games: 1,
+            part_games: 1,
+        }
+        .sampling();
         let mut position = Position::START;
         while sampling.empties[1] < position.empties() {
             position = position.children().next().unwrap().1;
         }
-        let end = Some(Searched { score: Score(2000), nodes: 1 });
-        let sample = Sample { id: 0, game: 0, position, met: None, depths: Vec::new(), end };
-        assert!(check_sample(&sample, 3, &sampling).unwrap_err().contains("it was solved"));
-        let near = Sampling { end_empties: position.empties(), ..sampling };
+        let end = Some(Searched {
+            score: Score(2000),
+            nodes: 1,
+        });
+        let sample = Sample {
+            id: 0,
+            game: 0,
+            position,
+            met: None,
+            depths: Vec::new(),
+            end,
+        };
+        assert!(
+            check_sample(&sample, 3, &sampling)
+                .unwrap_err()
+                .contains("it was solved")
+        );
+        let near = Sampling {
+            end_empties: position.empties(),
+            ..sampling
+        };
         assert_eq!(check_sample(&sample, 3, &near), Ok(()));
-        assert_eq!(check_sample(&Sample { end: None, ..sample }, 3, &sampling), Ok(()));
+        assert_eq!(
+            check_sample(
+                &Sample {
+                    end: None,
+                    ..sample
+                },
+                3,
+                &sampling
+            ),
+            Ok(())
+        );
     }
 }

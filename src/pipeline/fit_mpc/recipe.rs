@@ -14,7 +14,10 @@ const FREE_KEYS: [&str; 2] = ["fit_mpc.games", "fit_mpc.level"];
 pub fn recipe<M: AsRef<KnownModel>>(task: &FitMpcTask<M>) -> Recipe {
     let model = task.model.as_ref();
     let mut settings = vec![
-        ("format".to_owned(), DatasetFormat::CURRENT.number().to_string()),
+        (
+            "format".to_owned(),
+            DatasetFormat::CURRENT.number().to_string(),
+        ),
         ("algorithm".to_owned(), SAMPLES_ALGORITHM.to_string()),
         ("seed".to_owned(), task.seed.to_string()),
         ("generation".to_owned(), task.generation.to_string()),

@@ -26,7 +26,10 @@ use std::collections::BTreeMap;
 /// of the samples stay.
 pub fn fit_mpc(task: &FitMpcTask, context: Context<'_>) -> Result<FitMpcReport, StageError> {
     let step = step(task).id;
-    let parts = task.output.as_deref().map(|output| sample_parts(task, output));
+    let parts = task
+        .output
+        .as_deref()
+        .map(|output| sample_parts(task, output));
     let _registry_lock = FolderLock::take_named(task.registry.folder(), FACTS.lock())?;
     let _lock = task.output.as_deref().map(FolderLock::take).transpose()?;
     sweep(task.registry.folder())?;
@@ -38,7 +41,9 @@ pub fn fit_mpc(task: &FitMpcTask, context: Context<'_>) -> Result<FitMpcReport, 
     }
     context.check_budget()?;
     let (depths, held_out, samples) = match task.config.method {
-        Method::Source { .. } => context.pool()?.install(|| fit_source(task, parts.as_ref(), context)),
+        Method::Source { .. } => context
+            .pool()?
+            .install(|| fit_source(task, parts.as_ref(), context)),
         Method::Line { .. } => {
             let samples = samples_of(task, parts.as_ref(), context)?;
             context.pool()?.install(|| fit_line(task, samples, context))
@@ -46,11 +51,26 @@ pub fn fit_mpc(task: &FitMpcTask, context: Context<'_>) -> Result<FitMpcReport, 
     }?;
     let table = table_of(&depths)?;
     let positions = some_positions(task, &samples);
-    let searches = Searches { task, table: &table, positions: &positions, context };
+    let searches = Searches {
+        task,
+        table: &table,
+        positions: &positions,
+        context,
+    };
     let nodes = context.pool()?.install(|| searches.compare())?;
-    let metrics = FitMpcMetrics { level: task.config.level(), t: task.config.margin(), depths, held_out, nodes };
+    let metrics = FitMpcMetrics {
+        level: task.config.level(),
+        t: task.config.margin(),
+        depths,
+        held_out,
+        nodes,
+    };
     let model = Model {
-        mpc_samples: metrics.depths.iter().flat_map(|fit| fit.entries().map(|_| fit.samples)).collect(),
+        mpc_samples: metrics
+            .depths
+            .iter()
+            .flat_map(|fit| fit.entries().map(|_| fit.samples))
+            .collect(),
         mpc: table,
         mpc_weights: Some(task.model.weights),
         ..(*task.model.model).clone()
@@ -62,7 +82,9 @@ pub fn fit_mpc(task: &FitMpcTask, context: Context<'_>) -> Result<FitMpcReport, 
         step,
         algorithm: FACTS.algorithm,
         parent: Some(task.model.as_reference()),
-        datasets: document.map(|document| document.origin.datasets.clone()).unwrap_or_default(),
+        datasets: document
+            .map(|document| document.origin.datasets.clone())
+            .unwrap_or_default(),
         config: serde_json::to_value(&task.config).expect("a config is plain data"),
         metrics: serde_json::to_value(&metrics).expect("figures are plain data"),
     };
@@ -71,12 +93,21 @@ pub fn fit_mpc(task: &FitMpcTask, context: Context<'_>) -> Result<FitMpcReport, 
         Some(made) => made.id.to_string(),
         None => task.registry.publish(&model, &origin)?.to_string(),
     };
-    Ok(FitMpcReport { skipped: false, id, content, metrics })
+    Ok(FitMpcReport {
+        skipped: false,
+        id,
+        content,
+        metrics,
+    })
 }
 
 type Fitted = Result<(Vec<DepthFit>, Vec<HeldOut>, Vec<Sample>), StageError>;
 
-fn fit_source(task: &FitMpcTask, parts: Option<&Parts<'_, &FitMpcTask>>, context: Context<'_>) -> Fitted {
+fn fit_source(
+    task: &FitMpcTask,
+    parts: Option<&Parts<'_, &FitMpcTask>>,
+    context: Context<'_>,
+) -> Fitted {
     if let Some(parts) = parts {
         // Parts of another recipe stay.
         parts.sort(&parts.ranges(), |_, _| (), context)?;
@@ -87,10 +118,18 @@ fn fit_source(task: &FitMpcTask, parts: Option<&Parts<'_, &FitMpcTask>>, context
     if let Some(parts) = parts {
         // Every score depends on the fits of all samples before it, so there is no part until all are done.
         let publish = |range: &PartRange| {
-            let of_range = samples.iter().filter(|sample| range.ids().contains(&sample.game));
+            let of_range = samples
+                .iter()
+                .filter(|sample| range.ids().contains(&sample.game));
             parts.publish(range, &of_range.cloned().collect())
         };
-        parts.finish(parts.ranges().iter().map(publish).collect::<Result<_, _>>()?)?;
+        parts.finish(
+            parts
+                .ranges()
+                .iter()
+                .map(publish)
+                .collect::<Result<_, _>>()?,
+        )?;
     }
     Ok((fits, Vec::new(), samples))
 }
@@ -99,7 +138,13 @@ fn fit_line(task: &FitMpcTask, samples: Vec<Sample>, context: Context<'_>) -> Fi
     let fits = fit_pairs(&samples, task.config.depth_max, context)?;
     let first = table_of(&first_choice(&fits))?;
     let positions = &some_positions(task, &samples);
-    let by_depth = Searches { task, table: &first, positions, context }.costs()?;
+    let by_depth = Searches {
+        task,
+        table: &first,
+        positions,
+        context,
+    }
+    .costs()?;
     let chosen = choose(&samples, &fits, &by_depth, task.config.level(), context)?;
     let held_out = held_out(&samples, task.seed, &chosen, context)?;
     Ok((chosen, held_out, samples))
@@ -108,21 +153,35 @@ fn fit_line(task: &FitMpcTask, samples: Vec<Sample>, context: Context<'_>) -> Fi
 /// The fits of samples: the same bits for any order.
 pub fn fit_samples(samples: &[Sample], depth_max: u8) -> Vec<DepthFit> {
     let all: Vec<&Sample> = samples.iter().collect();
-    pairs_in(samples, depth_max).into_iter().flat_map(|pair| fit_pair(&all, pair)).collect()
+    pairs_in(samples, depth_max)
+        .into_iter()
+        .flat_map(|pair| fit_pair(&all, pair))
+        .collect()
 }
 
 /// The fits of every pair of depths, on the threads of the current pool.
 fn fit_pairs(samples: &[Sample], depth_max: u8, context: Context<'_>) -> Result<Fits, StageError> {
     let all: Vec<&Sample> = samples.iter().collect();
     let fit = |pair| context.check().map(|()| (pair, fit_pair(&all, pair)));
-    pairs_in(samples, depth_max).into_par_iter().map(fit).collect()
+    pairs_in(samples, depth_max)
+        .into_par_iter()
+        .map(fit)
+        .collect()
 }
 
 /// The pairs of depths that samples have, in order.
 fn pairs_in(samples: &[Sample], depth_max: u8) -> Vec<Pair> {
-    let of_deep = |deep: u8| (0..deep).map(move |shallow| Pair { deep: Deep::Depth(deep), shallow });
+    let of_deep = |deep: u8| {
+        (0..deep).map(move |shallow| Pair {
+            deep: Deep::Depth(deep),
+            shallow,
+        })
+    };
     let has_end = samples.iter().any(|sample| sample.end.is_some());
-    let of_end = (0..depth_max).filter(|_| has_end).map(|shallow| Pair { deep: Deep::End, shallow });
+    let of_end = (0..depth_max).filter(|_| has_end).map(|shallow| Pair {
+        deep: Deep::End,
+        shallow,
+    });
     (1..=depth_max).flat_map(of_deep).chain(of_end).collect()
 }
 
@@ -132,7 +191,10 @@ fn first_choice(fits: &Fits) -> Vec<DepthFit> {
         Deep::Depth(deep) => pair.shallow == 0 || source_shallow(deep) == Some(pair.shallow),
         Deep::End => false,
     };
-    fits.iter().filter(|(pair, _)| is_first(pair)).flat_map(|(_, fits)| fits.iter().cloned()).collect()
+    fits.iter()
+        .filter(|(pair, _)| is_first(pair))
+        .flat_map(|(_, fits)| fits.iter().cloned())
+        .collect()
 }
 
 /// The samples of all parts, those that the output folder holds already and the others searched now.

@@ -4,8 +4,8 @@
 use super::task::{FitMpcTask, PLAY_DEPTH, RANDOM_PLIES, Sampling};
 use crate::artifact::MpcSampleRow;
 use crate::engine::{
-    Depth, Game, Limits, MpcLevel, MpcTable, NodeRequest, Opponent, Player, Ply, Position, Score, Searcher, Squares,
-    Stopped,
+    Depth, Game, Limits, MpcLevel, MpcTable, NodeRequest, Opponent, Player, Ply, Position, Score,
+    Searcher, Squares, Stopped,
 };
 use crate::random::{RandomStream, Stream, stream};
 use std::sync::LazyLock;
@@ -60,18 +60,20 @@ impl Sample {
     pub(super) fn rows(&self) -> impl Iterator<Item = MpcSampleRow> + '_ {
         let empties = self.position.empties();
         let by_depth = (0..).zip(&self.depths);
-        by_depth.chain(self.end.iter().map(move |end| (empties, end))).map(move |(depth, searched)| MpcSampleRow {
-            sample_id: self.id,
-            game_id: self.game,
-            empties,
-            player: self.position.player(),
-            opponent: self.position.opponent(),
-            met_depth: self.met.map_or(0, |met| met.depth),
-            alpha: self.met.map(|met| met.alpha),
-            depth,
-            score: searched.score,
-            nodes: searched.nodes,
-        })
+        by_depth
+            .chain(self.end.iter().map(move |end| (empties, end)))
+            .map(move |(depth, searched)| MpcSampleRow {
+                sample_id: self.id,
+                game_id: self.game,
+                empties,
+                player: self.position.player(),
+                opponent: self.position.opponent(),
+                met_depth: self.met.map_or(0, |met| met.depth),
+                alpha: self.met.map(|met| met.alpha),
+                depth,
+                score: searched.score,
+                nodes: searched.nodes,
+            })
     }
 
     /// The samples of the rows of a part: the rows of each sample follow each other by depth, from 0 to `depth_max`, and a
@@ -83,7 +85,8 @@ impl Sample {
     pub fn from_rows(rows: &[MpcSampleRow], depth_max: u8) -> Result<Vec<Self>, String> {
         let samples = rows.chunk_by(|left, right| left.sample_id == right.sample_id);
         let with_id = |rows: &[MpcSampleRow]| {
-            Self::from_own_rows(rows, depth_max).map_err(|reason| format!("sample {}: {reason}", rows[0].sample_id))
+            Self::from_own_rows(rows, depth_max)
+                .map_err(|reason| format!("sample {}: {reason}", rows[0].sample_id))
         };
         samples.map(with_id).collect()
     }
@@ -95,10 +98,17 @@ impl Sample {
         let empties = position.empties();
         let count_min = usize::from(depth_max) + 1;
         if !(count_min..=count_min + 1).contains(&rows.len()) {
-            return Err(format!("it has {} rows, {count_min} or {} expected", rows.len(), count_min + 1));
+            return Err(format!(
+                "it has {} rows, {count_min} or {} expected",
+                rows.len(),
+                count_min + 1
+            ));
         }
         if first.alpha.is_none() && first.met_depth != 0 {
-            return Err(format!("it has no window, and was met at depth {}", first.met_depth));
+            return Err(format!(
+                "it has no window, and was met at depth {}",
+                first.met_depth
+            ));
         }
         let depths = (0..=depth_max).chain([empties]);
         for (row, depth) in rows.iter().zip(depths) {
@@ -106,13 +116,17 @@ impl Sample {
             if row.depth != depth {
                 return bad(format!("depth {depth} is missing"));
             }
-            if (row.game_id, row.player, row.opponent) != (first.game_id, first.player, first.opponent)
+            if (row.game_id, row.player, row.opponent)
+                != (first.game_id, first.player, first.opponent)
                 || (row.met_depth, row.alpha) != (first.met_depth, first.alpha)
             {
                 return bad("its game, position or window is not that of depth 0".into());
             }
             if row.empties != empties {
-                return bad(format!("empties is {}, the board has {empties}", row.empties));
+                return bad(format!(
+                    "empties is {}, the board has {empties}",
+                    row.empties
+                ));
             }
             if !row.score.is_possible() {
                 return bad(format!("score {} is beyond ±{}", row.score.0, Score::MAX.0));
@@ -121,13 +135,19 @@ impl Sample {
                 return bad(format!("{} nodes are not what a search takes", row.nodes));
             }
         }
-        let searched = |row: &MpcSampleRow| Searched { score: row.score, nodes: row.nodes };
+        let searched = |row: &MpcSampleRow| Searched {
+            score: row.score,
+            nodes: row.nodes,
+        };
         let (depths, end) = rows.split_at(count_min);
         Ok(Self {
             id: first.sample_id,
             game: first.game_id,
             position,
-            met: first.alpha.map(|alpha| MetIn { depth: first.met_depth, alpha }),
+            met: first.alpha.map(|alpha| MetIn {
+                depth: first.met_depth,
+                alpha,
+            }),
             depths: depths.iter().map(searched).collect(),
             end: end.first().map(searched),
         })
@@ -149,7 +169,12 @@ impl<'t> Sampler<'t> {
         let model = &task.model.model;
         let sampling = task.config.sampling();
         let new = |mpc| Searcher::new(&model.evaluation, mpc, sampling.table_bits).stopped_by(stop);
-        Self { task, sampling, player: new(&model.mpc), scorer: new(&NO_TABLE) }
+        Self {
+            task,
+            sampling,
+            player: new(&model.mpc),
+            scorer: new(&NO_TABLE),
+        }
     }
 
     /// The samples of a game with their scores.
@@ -163,12 +188,22 @@ impl<'t> Sampler<'t> {
 
     /// The samples of a game without scores.
     pub(super) fn positions(&mut self, game: u64) -> Result<Vec<Sample>, Stopped> {
-        let mut rng = stream(self.task.seed, Stream::MpcSample(self.task.generation, game));
+        let mut rng = stream(
+            self.task.seed,
+            Stream::MpcSample(self.task.generation, game),
+        );
         let positions = self.game_positions(&mut rng)?;
         let first = game * positions.len() as u64;
         let samples = (first..).zip(positions).map(|(id, position)| {
             let (position, met) = self.met(&mut rng, position)?.unwrap_or((position, None));
-            Ok(Sample { id, game, position, met, depths: Vec::new(), end: None })
+            Ok(Sample {
+                id,
+                game,
+                position,
+                met,
+                depths: Vec::new(),
+                end: None,
+            })
         });
         samples.collect()
     }
@@ -194,17 +229,27 @@ impl<'t> Sampler<'t> {
                     rng.pick(Squares(position.legal_moves()))
                 } else {
                     let limits = Limits::full_width(Depth(PLAY_DEPTH));
-                    self.player.search(position, limits).unless_stopped()?.best_move
+                    self.player
+                        .search(position, limits)
+                        .unless_stopped()?
+                        .best_move
                 };
-                game.play(square.expect("the side to move has a move")).expect("both choices are legal");
+                game.play(square.expect("the side to move has a move"))
+                    .expect("both choices are legal");
             }
         }
     }
 
     /// A node of the tree below a position, if the sample is to be one, and there is one deep enough.
-    fn met(&mut self, rng: &mut RandomStream, root: Position) -> Result<Option<(Position, Option<MetIn>)>, Stopped> {
+    fn met(
+        &mut self,
+        rng: &mut RandomStream,
+        root: Position,
+    ) -> Result<Option<(Position, Option<MetIn>)>, Stopped> {
         let depth_max = self.task.config.depth_max;
-        let between = |rng: &mut RandomStream, [min, max]: [u8; 2]| min + rng.below(u32::from(max - min) + 1) as u8;
+        let between = |rng: &mut RandomStream, [min, max]: [u8; 2]| {
+            min + rng.below(u32::from(max - min) + 1) as u8
+        };
         let chosen = rng.chance(self.sampling.tree_share);
         let depth = between(rng, self.sampling.tree_depths);
         let above = between(rng, PLIES_BELOW_ROOT);
@@ -213,11 +258,24 @@ impl<'t> Sampler<'t> {
             return Ok(None);
         }
         self.scorer.clear();
-        let request = NodeRequest { depth: Depth(depth), choice };
-        let met = self.scorer.sample_node(root, Depth(depth + above), request)?;
+        let request = NodeRequest {
+            depth: Depth(depth),
+            choice,
+        };
+        let met = self
+            .scorer
+            .sample_node(root, Depth(depth + above), request)?;
         // Passes and earlier iterations may lead nearer to the end.
         let met = met.filter(|met| depth_max <= met.position.empties());
-        Ok(met.map(|met| (met.position, Some(MetIn { depth, alpha: met.alpha }))))
+        Ok(met.map(|met| {
+            (
+                met.position,
+                Some(MetIn {
+                    depth,
+                    alpha: met.alpha,
+                }),
+            )
+        }))
     }
 
     /// Searches a sample full width to every depth, and to the end if that is near.
@@ -226,14 +284,22 @@ impl<'t> Sampler<'t> {
         let position = sample.position;
         sample.depths = (0..=self.task.config.depth_max)
             .map(|depth| {
-                let (score, nodes) = self.scorer.score_at_depth(position, Depth(depth), MpcLevel::FullWidth)?;
+                let (score, nodes) =
+                    self.scorer
+                        .score_at_depth(position, Depth(depth), MpcLevel::FullWidth)?;
                 Ok(Searched { score, nodes })
             })
             .collect::<Result<_, Stopped>>()?;
         if position.empties() <= self.sampling.end_empties {
-            let limits = Limits { exact_empties: Depth::MAX.0, ..Limits::full_width(Depth(1)) };
+            let limits = Limits {
+                exact_empties: Depth::MAX.0,
+                ..Limits::full_width(Depth(1))
+            };
             let result = self.scorer.search(position, limits).unless_stopped()?;
-            sample.end = Some(Searched { score: result.score, nodes: result.nodes });
+            sample.end = Some(Searched {
+                score: result.score,
+                nodes: result.nodes,
+            });
         }
         Ok(())
     }
@@ -260,11 +326,33 @@ mod tests {
     /// Two samples of depths 0 to 2, the second one solved.
     fn samples() -> Vec<Sample> {
         let (_, second) = Position::START.children().next().unwrap();
-        let searched = |score| Searched { score: Score(score), nodes: 5 };
+        let searched = |score| Searched {
+            score: Score(score),
+            nodes: 5,
+        };
         let depths: Vec<Searched> = [100, -64_000, 64_000].map(searched).into();
-        let met = Some(MetIn { depth: 3, alpha: Score(-7) });
-        let first = Sample { id: 4, game: 2, position: Position::START, met, depths, end: None };
-        vec![first.clone(), Sample { id: 5, position: second, met: None, end: Some(searched(2000)), ..first }]
+        let met = Some(MetIn {
+            depth: 3,
+            alpha: Score(-7),
+        });
+        let first = Sample {
+            id: 4,
+            game: 2,
+            position: Position::START,
+            met,
+            depths,
+            end: None,
+        };
+        vec![
+            first.clone(),
+            Sample {
+                id: 5,
+                position: second,
+                met: None,
+                end: Some(searched(2000)),
+                ..first
+            },
+        ]
     }
 
     fn rows() -> Vec<MpcSampleRow> {
@@ -294,22 +382,46 @@ mod tests {
             for place in 0..rows().len() {
                 let mut rows = rows();
                 fault(&mut rows[place]);
-                assert!(Sample::from_rows(&rows, 2).is_err(), "fault {number} in row {place}");
+                assert!(
+                    Sample::from_rows(&rows, 2).is_err(),
+                    "fault {number} in row {place}"
+                );
             }
         }
         let mut rows = rows();
         rows.push(rows[6]);
         assert!(Sample::from_rows(&rows, 2).is_err(), "two ends");
-        assert!(Sample::from_rows(&rows[..2], 2).is_err(), "a depth is missing");
+        assert!(
+            Sample::from_rows(&rows[..2], 2).is_err(),
+            "a depth is missing"
+        );
     }
 
     #[test]
     fn a_root_too_near_the_end_has_no_node_to_sample() {
         const DEPTH_MAX: u8 = 6;
-        let method = Method::Line { level: MpcLevel::Sigmas(1.0) };
-        let config = Checked::new(FitMpcConfig { method, depth_max: DEPTH_MAX, games: 1, part_games: 1 }).unwrap();
-        let (model, registry) = (LoadedModel::builtin(Builtin::DiscCount), Registry::new(Path::new("none")));
-        let task = FitMpcTask { config, seed: 1, generation: 1, model, registry, output: None };
+        let method = Method::Line {
+            level: MpcLevel::Sigmas(1.0),
+        };
+        let config = Checked::new(FitMpcConfig {
+            method,
+            depth_max: DEPTH_MAX,
+            games: 1,
+            part_games: 1,
+        })
+        .unwrap();
+        let (model, registry) = (
+            LoadedModel::builtin(Builtin::DiscCount),
+            Registry::new(Path::new("none")),
+        );
+        let task = FitMpcTask {
+            config,
+            seed: 1,
+            generation: 1,
+            model,
+            registry,
+            output: None,
+        };
         let stop = AtomicBool::new(false);
         let mut sampler = Sampler::new(&task, &stop);
         let [depth_min, depth_last] = sampler.sampling.tree_depths;
@@ -324,7 +436,10 @@ mod tests {
                 let above = 1 + drawn.below(2) as u8;
                 let met = sampler.met(&mut rng, position(seed, empties)).unwrap();
                 if !chosen || empties < DEPTH_MAX + above {
-                    assert_eq!(met, None, "seed {seed}: {empties} empty squares, {above} plies below the root");
+                    assert_eq!(
+                        met, None,
+                        "seed {seed}: {empties} empty squares, {above} plies below the root"
+                    );
                 } else if empties == DEPTH_MAX + above {
                     found[usize::from(above)] += usize::from(met.is_some());
                 }

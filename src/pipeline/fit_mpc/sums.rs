@@ -59,7 +59,11 @@ impl FittedLine {
             slope,
             offset: Score(offset.round() as i32),
             rest: variance.sqrt(),
-            r_squared: if 0.0 < deep_spread { 1.0 - variance / deep_spread } else { 1.0 },
+            r_squared: if 0.0 < deep_spread {
+                1.0 - variance / deep_spread
+            } else {
+                1.0
+            },
         }
     }
 }
@@ -89,7 +93,10 @@ impl Deviation {
         let mut growth = slope(sums).unwrap_or(0.0).min(GROWTH_MAX);
         let mut at_zero = mean - growth * x / count;
         if at_zero < SIGMA_SHARE_MIN * mean {
-            (at_zero, growth) = (SIGMA_SHARE_MIN * mean, (1.0 - SIGMA_SHARE_MIN) * mean / (x / count).max(1.0));
+            (at_zero, growth) = (
+                SIGMA_SHARE_MIN * mean,
+                (1.0 - SIGMA_SHARE_MIN) * mean / (x / count).max(1.0),
+            );
         }
         Self {
             sigma: Score((at_zero * DEVIATION_OF_MEAN).round() as i32),
@@ -116,7 +123,10 @@ pub struct Tails {
 
 impl Default for Tails {
     fn default() -> Self {
-        Self { bins: vec![0; BINS], count: 0 }
+        Self {
+            bins: vec![0; BINS],
+            count: 0,
+        }
     }
 }
 
@@ -130,7 +140,10 @@ impl Tails {
 
     pub fn merge(&mut self, other: &Self) {
         self.count += other.count;
-        self.bins.iter_mut().zip(&other.bins).for_each(|(bin, other)| *bin += other);
+        self.bins
+            .iter_mut()
+            .zip(&other.bins)
+            .for_each(|(bin, other)| *bin += other);
     }
 
     /// The deviations within which `percent` of the samples lie, evenly spread within a bin.
@@ -149,7 +162,9 @@ impl Tails {
 
     /// The share of samples farther than this from the line, in deviations.
     pub fn beyond(&self, deviations: usize) -> f64 {
-        let beyond: u64 = self.bins[deviations * BINS_IN_DEVIATION as usize..].iter().sum();
+        let beyond: u64 = self.bins[deviations * BINS_IN_DEVIATION as usize..]
+            .iter()
+            .sum();
         beyond as f64 / self.count.max(1) as f64
     }
 
@@ -172,28 +187,47 @@ mod tests {
     #[test]
     fn a_line_with_noise_is_found() {
         let noise = [300, -300, 100, -100];
-        let sums = sums((-500..500).map(|x| [1200 * x / 10 + 2000 + noise[(x & 3) as usize], 100 * x]));
+        let sums =
+            sums((-500..500).map(|x| [1200 * x / 10 + 2000 + noise[(x & 3) as usize], 100 * x]));
         let line = FittedLine::of(&sums);
-        assert!((line.slope - 1.2).abs() < 1e-3 && (line.offset.0 - 2000).abs() < 20, "{line:?}");
-        assert!((line.rest - 224.0).abs() < 3.0 && 0.999 < line.r_squared, "{line:?}");
+        assert!(
+            (line.slope - 1.2).abs() < 1e-3 && (line.offset.0 - 2000).abs() < 20,
+            "{line:?}"
+        );
+        assert!(
+            (line.rest - 224.0).abs() < 3.0 && 0.999 < line.r_squared,
+            "{line:?}"
+        );
     }
 
     #[test]
     fn samples_without_spread_make_a_line_of_slope_one() {
         let line = FittedLine::of(&sums([[500, 100], [700, 100]].into_iter()));
-        assert_eq!((line.slope, line.offset, line.rest), (1.0, Score(500), 100.0));
+        assert_eq!(
+            (line.slope, line.offset, line.rest),
+            (1.0, Score(500), 100.0)
+        );
         assert_eq!(FittedLine::of(&PointSums::default()).rest, 0.0);
     }
 
     #[test]
     fn a_growing_deviation_is_found_and_never_vanishes() {
         let growing = Deviation::of(&sums((0..400).map(|x| [1000 + 5 * x, 100 * x])));
-        assert!((growing.sigma.0 - 1253).abs() < 5 && (growing.growth - 0.0627).abs() < 1e-3, "{growing:?}");
+        assert!(
+            (growing.sigma.0 - 1253).abs() < 5 && (growing.growth - 0.0627).abs() < 1e-3,
+            "{growing:?}"
+        );
         let shrinking = Deviation::of(&sums((0..400).map(|x| [4000 - 5 * x, 100 * x])));
-        assert!(shrinking.growth == 0.0 && (shrinking.sigma.0 - 3763).abs() < 10, "{shrinking:?}");
+        assert!(
+            shrinking.growth == 0.0 && (shrinking.sigma.0 - 3763).abs() < 10,
+            "{shrinking:?}"
+        );
         let steep = Deviation::of(&sums((0..400).map(|x| [20 * x, 100 * x])));
         // The mean is 3990 at a mean size of 19950: one fifth of it at 0, the rest in the slope, times √(π/2).
-        assert!(steep.sigma == Score::DISC && (steep.growth - 0.2005).abs() < 1e-9, "{steep:?}");
+        assert!(
+            steep.sigma == Score::DISC && (steep.growth - 0.2005).abs() < 1e-9,
+            "{steep:?}"
+        );
     }
 
     #[test]
@@ -201,7 +235,10 @@ mod tests {
         let mut tails = Tails::default();
         (0..10_000).for_each(|x| tails.add(f64::from(x) / 2000.0));
         for (percent, expected) in [(73, 3.65), (87, 4.35), (99, 4.95)] {
-            assert!((tails.quantile(percent) - expected).abs() < 0.001, "{percent}");
+            assert!(
+                (tails.quantile(percent) - expected).abs() < 0.001,
+                "{percent}"
+            );
         }
         assert!((tails.beyond(3) - 0.4).abs() < 1e-3);
         assert_eq!(tails.outside(98), 200);

@@ -117,9 +117,15 @@ impl ConfigTable for FitMpcConfig {
 
     const KEYS: &'static [Key] = &[
         Key::new("method", Takes::Words(&["source", "line"])),
-        Key::new("t", Takes::Number(0.0, 10.0)).unit("standard deviations").only("method", &["source"]),
+        Key::new("t", Takes::Number(0.0, 10.0))
+            .unit("standard deviations")
+            .only("method", &["source"]),
         Key::new("level", LEVEL).only("method", &["line"]),
-        Key::new("depth_max", Takes::Whole(SHALLOW_FIRST as i64, DEEP_MAX as i64)).unit("plies"),
+        Key::new(
+            "depth_max",
+            Takes::Whole(SHALLOW_FIRST as i64, DEEP_MAX as i64),
+        )
+        .unit("plies"),
         Key::new("games", Takes::Whole(1, 10_000_000)).unit("games"),
         Key::new("part_games", PART_ITEMS).unit("games"),
     ];
@@ -140,7 +146,11 @@ impl FitMpcConfig {
 
     /// The margin in sigmas that the statistics are compared at, besides percentages.
     pub(super) const fn margin(&self) -> f64 {
-        if let Method::Source { t } = self.method { t } else { SOURCE_T }
+        if let Method::Source { t } = self.method {
+            t
+        } else {
+            SOURCE_T
+        }
     }
 
     /// Which positions are measured.
@@ -175,7 +185,9 @@ impl FitMpcConfig {
 
     /// How many positions are searched with and without the table.
     pub(in crate::pipeline) fn compared(&self) -> u64 {
-        let samples = self.games.saturating_mul(u64::from(self.sampling().game_samples));
+        let samples = self
+            .games
+            .saturating_mul(u64::from(self.sampling().game_samples));
         (samples / COMPARED_PART).clamp(1, COMPARED_MAX)
     }
 }

@@ -7,7 +7,8 @@ use super::task::{FACTS, FitMpcReport, FitMpcTask, Method};
 use crate::artifact::{ContentHash, DatasetKind, KnownModel, MPC_SAMPLES, Manifest, Step};
 use crate::pipeline::parts::Shards;
 use crate::pipeline::work::{
-    Asked, AskedDataset, DatasetState, Product, Records, Report, ShardSize, TaskState, Work, found_recipe,
+    Asked, AskedDataset, DatasetState, Product, Records, Report, ShardSize, TaskState, Work,
+    found_recipe,
 };
 use crate::pipeline::{Context, StageError};
 use serde_json::{Value, json};
@@ -23,26 +24,41 @@ impl<M: AsRef<KnownModel>> Asked for FitMpcTask<M> {
 
     fn product(&self, step: &Step, records: Records<'_>) -> Result<Product, StageError> {
         let product = Product::of_version(FACTS.name, self.generation, step, records.versions);
-        let Some(folder) = self.output.as_deref() else { return Ok(product) };
+        let Some(folder) = self.output.as_deref() else {
+            return Ok(product);
+        };
         let (asked, games) = (recipe(self).hash, self.config.games);
         let manifest = Manifest::find(folder, DatasetKind::Mpc)?;
         let recipe = found_recipe(folder, manifest.as_ref())?;
-        let done = manifest.filter(|manifest| manifest.recipe == asked).map(|manifest| manifest.done);
+        let done = manifest
+            .filter(|manifest| manifest.recipe == asked)
+            .map(|manifest| manifest.done);
         let is_more = done.is_some_and(|done| games < done);
-        let product = Product { dataset: DatasetState::of(recipe, asked, is_more), ..product };
+        let product = Product {
+            dataset: DatasetState::of(recipe, asked, is_more),
+            ..product
+        };
         if product.state != TaskState::Done {
             return Ok(product.with_parts(self.dataset(), &MPC_SAMPLES)?);
         }
         if done != Some(games) {
             let because = Some(format!("its samples are not in {}", folder.display()));
-            return Ok(Product { state: TaskState::Missing, because, ..product });
+            return Ok(Product {
+                state: TaskState::Missing,
+                because,
+                ..product
+            });
         }
         Ok(product)
     }
 
     fn dataset(&self) -> Option<AskedDataset<'_>> {
         let (items, part_items) = (self.config.games, self.config.part_games);
-        Some(AskedDataset { folder: self.output.as_deref()?, items, part_items })
+        Some(AskedDataset {
+            folder: self.output.as_deref()?,
+            items,
+            part_items,
+        })
     }
 
     fn undivided(&self) -> Option<String> {

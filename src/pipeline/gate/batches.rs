@@ -9,7 +9,9 @@ use super::score::pair_counts;
 use super::task::{BATCH_PAIRS, FACTS, GateTask};
 use crate::artifact::dataset::verdict::read_verdict;
 use crate::artifact::publish::{exists, remove_file};
-use crate::artifact::{ArtifactError, Footer, GATE_GAMES, GateGameRow, PartRange, Step, Table, TableRow, VerdictFile};
+use crate::artifact::{
+    ArtifactError, Footer, GATE_GAMES, GateGameRow, PartRange, Step, Table, TableRow, VerdictFile,
+};
 use crate::pipeline::parts::{CheckSampling, PartFiles, PartKind, Parts, PartsProgress, Sink};
 use crate::pipeline::stage::Facts;
 use crate::pipeline::{Context, StageError};
@@ -30,13 +32,24 @@ impl<'a> Batches<'a> {
     pub(in crate::pipeline) fn parts(task: &'a GateTask) -> Result<Parts<'a, Self>, StageError> {
         let GateTask { candidate, .. } = task;
         if candidate.document.is_some() && candidate.model.mpc_weights != Some(candidate.weights) {
-            let reason = "its MPC statistics are not fitted to its weights\nrun renma fit-mpc first";
+            let reason =
+                "its MPC statistics are not fitted to its weights\nrun renma fit-mpc first";
             return Err(ArtifactError::unfit(&candidate.place_name(), reason).into());
         }
         let avoided = Avoided::open(&task.avoid)?;
         let (recipe, step) = identity(task, &avoided.contents());
-        let kind = Self { task, avoided, step };
-        Ok(Parts { kind, recipe, folder: &task.output, items: task.config.games / 2, part_items: BATCH_PAIRS })
+        let kind = Self {
+            task,
+            avoided,
+            step,
+        };
+        Ok(Parts {
+            kind,
+            recipe,
+            folder: &task.output,
+            items: task.config.games / 2,
+            part_items: BATCH_PAIRS,
+        })
     }
 }
 
@@ -45,10 +58,21 @@ impl Parts<'_, Batches<'_>> {
     pub(super) fn verdict(&self) -> Result<Option<VerdictFile>, ArtifactError> {
         let found = read_verdict(self.folder);
         // Other models are refused by their names. A recipe has only their hashes, and names those without a sound verdict.
-        if let Ok(VerdictFile { candidate, baseline, .. }) = &found {
-            let GateTask { candidate: our_candidate, baseline: our_baseline, .. } = self.kind.task;
-            for (role, theirs, ours) in [("candidate", candidate, our_candidate), ("baseline", baseline, our_baseline)]
-            {
+        if let Ok(VerdictFile {
+            candidate,
+            baseline,
+            ..
+        }) = &found
+        {
+            let GateTask {
+                candidate: our_candidate,
+                baseline: our_baseline,
+                ..
+            } = self.kind.task;
+            for (role, theirs, ours) in [
+                ("candidate", candidate, our_candidate),
+                ("baseline", baseline, our_baseline),
+            ] {
                 if theirs.content != ours.content {
                     let reason = format!("{role} is {} there and {} here", theirs.id, ours.id);
                     let reason = format!("{reason}\nchoose another --output, or remove the folder");
@@ -67,7 +91,12 @@ impl Parts<'_, Batches<'_>> {
 impl PartKind for Batches<'_> {
     const FACTS: &'static Facts = &FACTS;
     /// A tenth of the pairs, if they are false, is found with a probability of 99.8 %.
-    const SAMPLING: CheckSampling = CheckSampling { unit: "pairs", per: 50, min: 60, max: u64::MAX };
+    const SAMPLING: CheckSampling = CheckSampling {
+        unit: "pairs",
+        per: 50,
+        min: 60,
+        max: u64::MAX,
+    };
 
     type Rows = BatchRows;
     type Proof = PairProof;
@@ -106,15 +135,38 @@ impl PartKind for Batches<'_> {
     }
 
     /// The openings are those drawn up to the last pair of a part, so that only this pair tells them.
-    fn difference(range: &PartRange, stored: &BatchRows, again: &BatchRows) -> Option<(&'static Table, String)> {
+    fn difference(
+        range: &PartRange,
+        stored: &BatchRows,
+        again: &BatchRows,
+    ) -> Option<(&'static Table, String)> {
         let of_range = |row: &&GateGameRow| range.ids().contains(&row.pair);
         let rows: Vec<&GateGameRow> = stored.rows.iter().filter(of_range).collect();
-        if let Some((stored, _)) = rows.iter().zip(&again.rows).find(|(stored, again)| **stored != *again) {
-            return Some((&GATE_GAMES, format!("game {} does not play out the same again", stored.game_id)));
+        if let Some((stored, _)) = rows
+            .iter()
+            .zip(&again.rows)
+            .find(|(stored, again)| **stored != *again)
+        {
+            return Some((
+                &GATE_GAMES,
+                format!("game {} does not play out the same again", stored.game_id),
+            ));
         }
-        let is_last = stored.rows.last().is_some_and(|row| row.pair + 1 == range.ids().end);
-        let is_false = rows.len() != again.rows.len() || (is_last && stored.openings != again.openings);
-        is_false.then(|| (&GATE_GAMES, format!("its openings up to pair {} are not those drawn again", range.first)))
+        let is_last = stored
+            .rows
+            .last()
+            .is_some_and(|row| row.pair + 1 == range.ids().end);
+        let is_false =
+            rows.len() != again.rows.len() || (is_last && stored.openings != again.openings);
+        is_false.then(|| {
+            (
+                &GATE_GAMES,
+                format!(
+                    "its openings up to pair {} are not those drawn again",
+                    range.first
+                ),
+            )
+        })
     }
 
     fn is_finished(&self, parts: &Parts<'_, Self>) -> Result<bool, StageError> {
@@ -125,8 +177,14 @@ impl PartKind for Batches<'_> {
     fn reopen(&self, parts: &Parts<'_, Self>) -> Result<(), StageError> {
         // Another process may have finished it.
         let is_finished = parts.verdict()?.is_some();
-        let files: &[&str] = if is_finished { &[] } else { &["verdict.json", "manifest.json"] };
-        Ok(files.iter().try_for_each(|name| remove_file(&parts.folder.join(name)))?)
+        let files: &[&str] = if is_finished {
+            &[]
+        } else {
+            &["verdict.json", "manifest.json"]
+        };
+        Ok(files
+            .iter()
+            .try_for_each(|name| remove_file(&parts.folder.join(name)))?)
     }
 
     /// Looks come in order: the first batch that is missing ends them.
@@ -144,8 +202,18 @@ impl PartKind for Batches<'_> {
             decider.look_at(pairs);
             looked_at += 1;
         }
-        let wanted = if decider.is_decided() { looked_at } else { (looked_at + ahead.max(1)).min(ranges.len()) };
-        let done = ranges.iter().map(|range| played.contains_key(&range.index)).collect();
-        Ok(PartsProgress { done, wanted: 0..wanted })
+        let wanted = if decider.is_decided() {
+            looked_at
+        } else {
+            (looked_at + ahead.max(1)).min(ranges.len())
+        };
+        let done = ranges
+            .iter()
+            .map(|range| played.contains_key(&range.index))
+            .collect();
+        Ok(PartsProgress {
+            done,
+            wanted: 0..wanted,
+        })
     }
 }

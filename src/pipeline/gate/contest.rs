@@ -45,7 +45,11 @@ pub fn contest(
     sink: &mut Sink<'_, BatchRows>,
     context: Context<'_>,
 ) -> Result<Outcome, StageError> {
-    let missing: Vec<PartRange> = ranges.iter().filter(|range| !found.contains_key(&range.index)).copied().collect();
+    let missing: Vec<PartRange> = ranges
+        .iter()
+        .filter(|range| !found.contains_key(&range.index))
+        .copied()
+        .collect();
     let (mut decider, mut outcome) = (Decider::new(&task.config), Outcome::default());
     let is_whole = !decider.is_sequential();
     let mut waiting = found;
@@ -54,7 +58,10 @@ pub fn contest(
         while !decider.is_decided()
             && let Some(batch) = waiting.remove(&outcome.batches)
         {
-            if missing.binary_search_by_key(&outcome.batches, |range| range.index).is_ok() {
+            if missing
+                .binary_search_by_key(&outcome.batches, |range| range.index)
+                .is_ok()
+            {
                 sink(&ranges[outcome.batches], batch.clone())?;
             }
             decider.look(&batch.rows);
@@ -73,7 +80,10 @@ pub fn contest(
         };
         games_played = play_batches(task, avoided, &missing, is_whole, &mut add, context)?;
     }
-    Ok(Outcome { games_played, ..outcome })
+    Ok(Outcome {
+        games_played,
+        ..outcome
+    })
 }
 
 /// Plays batches on all threads until the sink wants no more: the number of games. If all of them will be needed, their openings
@@ -86,16 +96,33 @@ pub fn play_batches(
     sink: &mut Sink<'_, BatchRows>,
     context: Context<'_>,
 ) -> Result<u64, StageError> {
-    let Some(last) = ranges.last() else { return Ok(0) };
+    let Some(last) = ranges.last() else {
+        return Ok(0);
+    };
     let positions = avoided.positions(task.config.opening_plies, context)?;
     // Judging an opening takes a moment beside the games that begin with it.
-    let players = || Players::new(&task.config, &task.candidate.model, &task.baseline.model, context.stop);
+    let players = || {
+        Players::new(
+            &task.config,
+            &task.candidate.model,
+            &task.baseline.model,
+            context.stop,
+        )
+    };
     let openings = Mutex::new((Openings::new(task, &positions), players()));
     let opening_of = |pair: u64| {
         let (openings, judge) = &mut *openings.lock().unwrap_or_else(PoisonError::into_inner);
         let wanted = if is_whole { last.ids().end } else { pair + 1 };
-        let is_found = openings.find(wanted as usize, |position| judge.balanced(position), context);
-        if is_found { Ok(openings.found[pair as usize].clone()) } else { Err(Stopped) }
+        let is_found = openings.find(
+            wanted as usize,
+            |position| judge.balanced(position),
+            context,
+        );
+        if is_found {
+            Ok(openings.found[pair as usize].clone())
+        } else {
+            Err(Stopped)
+        }
     };
     let games_played = AtomicU64::new(0);
     let play = |players: &mut Players<'_>, pair: u64| {
@@ -108,14 +135,24 @@ pub fn play_batches(
         Ok((rows, opening.counts))
     };
     let mut collect = |range: &PartRange, pairs: Vec<([GateGameRow; 2], OpeningCounts)>| {
-        let openings = pairs.last().map_or_else(OpeningCounts::default, |(_, counts)| *counts);
-        sink(range, BatchRows { rows: pairs.into_iter().flat_map(|(rows, _)| rows).collect(), openings })
+        let openings = pairs
+            .last()
+            .map_or_else(OpeningCounts::default, |(_, counts)| *counts);
+        sink(
+            range,
+            BatchRows {
+                rows: pairs.into_iter().flat_map(|(rows, _)| rows).collect(),
+                openings,
+            },
+        )
     };
     let result = make_items(ranges, players, play, &mut collect, context);
     match result {
         // Nothing stopped the threads but a lack of openings.
         Err(StageError::Interrupted) if !context.stopped() => {
-            let (openings, _) = openings.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let (openings, _) = openings
+                .into_inner()
+                .unwrap_or_else(PoisonError::into_inner);
             Err(StageError::Setting(openings.shortage()))
         }
         other => other.map(|()| games_played.into_inner()),

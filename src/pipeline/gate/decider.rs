@@ -32,15 +32,39 @@ impl Decider {
     /// That of a gate before its first batch.
     pub fn new(config: &GateConfig) -> Self {
         let test = match config.mode {
-            GateMode::Sprt { nelo0, nelo1 } => Some(Hypotheses { nelo0, nelo1, alpha: RISK, beta: RISK }),
+            GateMode::Sprt { nelo0, nelo1 } => Some(Hypotheses {
+                nelo0,
+                nelo1,
+                alpha: RISK,
+                beta: RISK,
+            }),
             GateMode::Games {} => None,
         };
-        Self { test, ..Self::default() }
+        Self {
+            test,
+            ..Self::default()
+        }
     }
 
     /// That of a test that a verdict records.
-    pub fn of_test(&SequentialTest { nelo0, nelo1, alpha, beta, .. }: &SequentialTest) -> Self {
-        Self { test: Some(Hypotheses { nelo0, nelo1, alpha, beta }), ..Self::default() }
+    pub fn of_test(
+        &SequentialTest {
+            nelo0,
+            nelo1,
+            alpha,
+            beta,
+            ..
+        }: &SequentialTest,
+    ) -> Self {
+        Self {
+            test: Some(Hypotheses {
+                nelo0,
+                nelo1,
+                alpha,
+                beta,
+            }),
+            ..Self::default()
+        }
     }
 
     pub(super) const fn is_sequential(&self) -> bool {
@@ -61,7 +85,10 @@ impl Decider {
     pub(super) fn look_at(&mut self, batch: PairCounts) {
         self.pairs = std::array::from_fn(|class| self.pairs[class] + batch[class]);
         if let Some(test) = &self.test {
-            self.looks.push(Look { pairs: self.pairs.iter().sum(), llr: test.llr(self.pairs) });
+            self.looks.push(Look {
+                pairs: self.pairs.iter().sum(),
+                llr: test.llr(self.pairs),
+            });
             self.decision = self.decision.or_else(|| test.decide(self.pairs));
         }
     }
@@ -85,7 +112,10 @@ impl Decider {
     pub(super) fn note(&self) -> String {
         if let Some(test) = &self.test {
             let [low, high] = test.bounds();
-            return format!("LLR {:+.2} between {low:+.2} and {high:+.2}", test.llr(self.pairs));
+            return format!(
+                "LLR {:+.2} between {low:+.2} and {high:+.2}",
+                test.llr(self.pairs)
+            );
         }
         let [elo, low, high] = interval_of(self.pairs, INTERVAL);
         format!("Elo {elo:+.0} [{low:+.0}, {high:+.0}]")
@@ -98,7 +128,11 @@ mod tests {
     use crate::pipeline::fixtures::default_table;
 
     fn decider(mode: GateMode) -> Decider {
-        Decider::new(&default_table::<GateConfig>().with(|config| config.mode = mode).unwrap())
+        Decider::new(
+            &default_table::<GateConfig>()
+                .with(|config| config.mode = mode)
+                .unwrap(),
+        )
     }
 
     #[test]
@@ -110,20 +144,30 @@ mod tests {
             // All drawn: a narrow interval about zero.
             (&[[0, 0, 100, 0, 0]], Verdict::Inconclusive),
             // The first batch alone would be accepted.
-            (&[[5, 5, 20, 30, 40], [40, 30, 20, 5, 5], [9, 0, 0, 0, 0]], Verdict::Inconclusive),
+            (
+                &[[5, 5, 20, 30, 40], [40, 30, 20, 5, 5], [9, 0, 0, 0, 0]],
+                Verdict::Inconclusive,
+            ),
         ] {
             let mut decider = decider(GateMode::Games {});
             for &batch in batches {
                 decider.look_at(batch);
                 assert!(!decider.is_decided());
             }
-            assert_eq!((decider.verdict(), decider.looks.len()), (expected, 0), "{batches:?}");
+            assert_eq!(
+                (decider.verdict(), decider.looks.len()),
+                (expected, 0),
+                "{batches:?}"
+            );
         }
     }
 
     #[test]
     fn a_test_keeps_its_first_decision_and_the_interval_decides_nothing() {
-        let mut decider = decider(GateMode::Sprt { nelo0: 0.0, nelo1: 40.0 });
+        let mut decider = decider(GateMode::Sprt {
+            nelo0: 0.0,
+            nelo1: 40.0,
+        });
         decider.look_at([0, 0, 2, 2, 4]);
         let [_, low, _] = interval_of(decider.pairs, INTERVAL);
         assert!(0.0 < low && !decider.is_decided() && decider.verdict() == Verdict::Inconclusive);
@@ -131,6 +175,13 @@ mod tests {
         assert!(decider.is_decided() && decider.verdict() == Verdict::Accepted);
         decider.look_at([2000, 100, 100, 0, 0]);
         assert_eq!(decider.verdict(), Verdict::Accepted);
-        assert_eq!(decider.looks.iter().map(|look| look.pairs).collect::<Vec<_>>(), [8, 408, 2608]);
+        assert_eq!(
+            decider
+                .looks
+                .iter()
+                .map(|look| look.pairs)
+                .collect::<Vec<_>>(),
+            [8, 408, 2608]
+        );
     }
 }

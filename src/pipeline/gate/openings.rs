@@ -58,7 +58,10 @@ impl<'a> Openings<'a> {
         context: Context<'_>,
     ) -> bool {
         while self.found.len() < count {
-            if TRIES_MAX <= self.tries || UNBALANCED_MAX <= self.unbalanced_in_a_row || context.stopped() {
+            if TRIES_MAX <= self.tries
+                || UNBALANCED_MAX <= self.unbalanced_in_a_row
+                || context.stopped()
+            {
                 return false;
             }
             let game = self.random_game(self.counts.drawn);
@@ -72,11 +75,18 @@ impl<'a> Openings<'a> {
                 self.counts.in_training += 1;
             } else {
                 self.tries = 0;
-                let Ok(balanced) = (if game.is_over() { Ok(false) } else { is_balanced(position) }) else {
+                let Ok(balanced) = (if game.is_over() {
+                    Ok(false)
+                } else {
+                    is_balanced(position)
+                }) else {
                     return false;
                 };
                 if balanced {
-                    self.found.push(Opening { moves: game.moves().collect(), counts: self.counts });
+                    self.found.push(Opening {
+                        moves: game.moves().collect(),
+                        counts: self.counts,
+                    });
                     self.unbalanced_in_a_row = 0;
                 } else {
                     self.counts.unbalanced += 1;
@@ -89,7 +99,11 @@ impl<'a> Openings<'a> {
 
     /// Why there are too few, with the remedy.
     pub fn shortage(&self) -> String {
-        let OpeningCounts { in_training, unbalanced, .. } = self.counts;
+        let OpeningCounts {
+            in_training,
+            unbalanced,
+            ..
+        } = self.counts;
         let different = self.seen.len();
         format!(
             "gate.opening_plies = {}: only {} openings for {} pairs: of {different} different ones {in_training} are in the \
@@ -103,11 +117,16 @@ impl<'a> Openings<'a> {
 
     /// A game of uniformly random legal moves, as long as an opening unless it ends before.
     fn random_game(&self, number: u64) -> Game {
-        let mut rng = stream(self.task.seed, Stream::GateOpening(self.task.generation, number));
+        let mut rng = stream(
+            self.task.seed,
+            Stream::GateOpening(self.task.generation, number),
+        );
         let mut game = Game::default();
-        while !game.is_over() && game.moves().count() < usize::from(self.task.config.opening_plies) {
+        while !game.is_over() && game.moves().count() < usize::from(self.task.config.opening_plies)
+        {
             let square = rng.pick(Squares(game.to_move().position.legal_moves()));
-            game.play(square.expect("the side to move has a move")).expect("the move is legal");
+            game.play(square.expect("the side to move has a move"))
+                .expect("the move is legal");
         }
         game
     }
@@ -137,7 +156,10 @@ mod tests {
         };
         let never = AtomicBool::new(false);
         let context = context(&never);
-        let nothing = Avoided::open(&[]).unwrap().positions(config.opening_plies, context).unwrap();
+        let nothing = Avoided::open(&[])
+            .unwrap()
+            .positions(config.opening_plies, context)
+            .unwrap();
         let mut openings = Openings::new(&task, &nothing);
         assert!(openings.find(1, |_| Ok(true), context));
         assert!(!openings.find(2, |_| Ok(false), context));

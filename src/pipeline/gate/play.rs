@@ -14,7 +14,12 @@ pub struct Players<'m> {
 }
 
 impl<'m> Players<'m> {
-    pub fn new(config: &GateConfig, candidate: &'m Model, baseline: &'m Model, stop: &'m AtomicBool) -> Self {
+    pub fn new(
+        config: &GateConfig,
+        candidate: &'m Model,
+        baseline: &'m Model,
+        stop: &'m AtomicBool,
+    ) -> Self {
         let player = |model: &'m Model, nodes| {
             let limits = Limits {
                 exact_empties: config.exact_empties,
@@ -23,7 +28,10 @@ impl<'m> Players<'m> {
                 selective: selective(config.selective.as_ref()),
                 ..Limits::full_width(Depth(config.depth))
             };
-            (Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS).stopped_by(stop), limits)
+            (
+                Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS).stopped_by(stop),
+                limits,
+            )
         };
         let [candidate_nodes, baseline_nodes] = config.node_limits();
         Self {
@@ -39,7 +47,11 @@ impl<'m> Players<'m> {
             return Ok(true);
         }
         let (searcher, Limits { mpc, selective, .. }) = &mut self.baseline;
-        let limits = Limits { mpc: *mpc, selective: *selective, ..Limits::full_width(Depth(BALANCE_DEPTH)) };
+        let limits = Limits {
+            mpc: *mpc,
+            selective: *selective,
+            ..Limits::full_width(Depth(BALANCE_DEPTH))
+        };
         searcher.clear();
         let result = searcher.search(position, limits).unless_stopped()?;
         Ok(result.score.abs().discs() <= BALANCE_DISCS)
@@ -48,15 +60,23 @@ impl<'m> Players<'m> {
     /// Plays a game from its opening to the end, unless one of its searches is stopped: then there is no game.
     pub fn play(&mut self, id: u64, opening: &[Square]) -> Result<GateGameRow, Stopped> {
         let candidate_black = id.is_multiple_of(2);
-        let mut game = Game::from_moves(opening.iter().copied()).expect("the opening was played by the rules");
+        let mut game =
+            Game::from_moves(opening.iter().copied()).expect("the opening was played by the rules");
         self.candidate.0.clear();
         self.baseline.0.clear();
         while !game.is_over() {
             let current = game.to_move();
-            let (searcher, limits) =
-                if current.black_to_move == candidate_black { &mut self.candidate } else { &mut self.baseline };
-            let square = searcher.search(current.position, *limits).unless_stopped()?.best_move;
-            game.play(square.expect("the side to move has a move")).expect("the search plays by the rules");
+            let (searcher, limits) = if current.black_to_move == candidate_black {
+                &mut self.candidate
+            } else {
+                &mut self.baseline
+            };
+            let square = searcher
+                .search(current.position, *limits)
+                .unless_stopped()?
+                .best_move;
+            game.play(square.expect("the side to move has a move"))
+                .expect("the search plays by the rules");
         }
         let black = game.black_discs().0 as i8;
         Ok(GateGameRow {
@@ -83,12 +103,24 @@ mod tests {
     #[test]
     fn openings_are_judged_by_the_search_of_the_baseline() {
         let [candidate, baseline] = [Builtin::DiscCount, Builtin::Champion].map(Builtin::model);
-        let lines = SelectiveConfig { threshold: None, rank: Some(2), extension: None };
+        let lines = SelectiveConfig {
+            threshold: None,
+            rank: Some(2),
+            extension: None,
+        };
         let lines = Checked::new(lines).unwrap();
-        for (mpc, table) in [(MpcLevel::Percent(50), None), (MpcLevel::FullWidth, Some(lines))] {
-            let limits =
-                Limits { mpc, selective: selective(table.as_ref()), ..Limits::full_width(Depth(BALANCE_DEPTH)) };
-            let changed = |config: &mut GateConfig| (config.mpc_level, config.selective) = (mpc, table.clone());
+        for (mpc, table) in [
+            (MpcLevel::Percent(50), None),
+            (MpcLevel::FullWidth, Some(lines)),
+        ] {
+            let limits = Limits {
+                mpc,
+                selective: selective(table.as_ref()),
+                ..Limits::full_width(Depth(BALANCE_DEPTH))
+            };
+            let changed = |config: &mut GateConfig| {
+                (config.mpc_level, config.selective) = (mpc, table.clone());
+            };
             let config = default_table::<GateConfig>().with(changed).unwrap();
             let never = AtomicBool::new(false);
             let mut players = Players::new(&config, &candidate, &baseline, &never);
@@ -99,13 +131,21 @@ mod tests {
             };
             let mut differing = 0;
             for number in 0..20 {
-                let (mut rng, mut game) = (stream(1, Stream::GateOpening(1, number)), Game::default());
+                let (mut rng, mut game) =
+                    (stream(1, Stream::GateOpening(1, number)), Game::default());
                 while !game.is_over() {
                     let position = game.to_move().position;
                     let expected = is_balanced(position, limits);
-                    assert_eq!(players.balanced(position).unwrap(), expected, "{position:?}");
-                    differing += u32::from(expected != is_balanced(position, Limits::full_width(limits.depth)));
-                    game.play(rng.pick(Squares(position.legal_moves())).unwrap()).unwrap();
+                    assert_eq!(
+                        players.balanced(position).unwrap(),
+                        expected,
+                        "{position:?}"
+                    );
+                    differing += u32::from(
+                        expected != is_balanced(position, Limits::full_width(limits.depth)),
+                    );
+                    game.play(rng.pick(Squares(position.legal_moves())).unwrap())
+                        .unwrap();
                 }
             }
             assert!(0 < differing, "{limits:?}");

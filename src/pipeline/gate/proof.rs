@@ -32,7 +32,10 @@ impl PartProof for PairProof {
         let config = Checked::<GateConfig>::of_dataset(dataset)?;
         check_division(dataset, config.games / 2, BATCH_PAIRS)?;
         check_roles(dataset, &["baseline", "candidate"])?;
-        Ok(Self { config, settings: dataset.manifest().settings("gate") })
+        Ok(Self {
+            config,
+            settings: dataset.manifest().settings("gate"),
+        })
     }
 
     /// Unless `fast`, each game is legal, over, and ends with its result.
@@ -48,14 +51,19 @@ impl PartProof for PairProof {
         let rows: Vec<GateGameRow> = dataset.read(&GATE_GAMES, index, stop)?;
         let damaged = |reason: String| dataset.damaged(&GATE_GAMES, index, reason);
         if rows.len() as u64 != 2 * part.count {
-            return Err(damaged(format!("it has {} games, {} pairs expected", rows.len(), part.count)));
+            return Err(damaged(format!(
+                "it has {} games, {} pairs expected",
+                rows.len(),
+                part.count
+            )));
         }
         let mut openings = Vec::new();
         for (pair, games) in (part.first..).zip(rows.chunks_exact(2)) {
             check_pair(pair, games, self.config.opening_plies).map_err(&damaged)?;
             if !fast {
                 let opening = |game: &GateGameRow| {
-                    opening_of(game).map_err(|reason| damaged(format!("game {}: {reason}", game.game_id)))
+                    opening_of(game)
+                        .map_err(|reason| damaged(format!("game {}: {reason}", game.game_id)))
                 };
                 opening(&games[1])?;
                 openings.push(opening(&games[0])?);
@@ -65,11 +73,18 @@ impl PartProof for PairProof {
     }
 
     /// No pair has the opening of an earlier one.
-    fn contradiction(dataset: &Dataset, batches: &[ProvedBatch]) -> Option<(usize, &'static Table, String)> {
+    fn contradiction(
+        dataset: &Dataset,
+        batches: &[ProvedBatch],
+    ) -> Option<(usize, &'static Table, String)> {
         let mut seen = BTreeSet::new();
         for (index, (part, batch)) in dataset.manifest().parts.iter().zip(batches).enumerate() {
-            if let Some((pair, _)) = (part.first..).zip(&batch.openings).find(|(_, opening)| !seen.insert(*opening)) {
-                let reason = format!("pair {pair} has the opening of a pair before it, up to symmetry");
+            if let Some((pair, _)) = (part.first..)
+                .zip(&batch.openings)
+                .find(|(_, opening)| !seen.insert(*opening))
+            {
+                let reason =
+                    format!("pair {pair} has the opening of a pair before it, up to symmetry");
                 return Some((index, &GATE_GAMES, reason));
             }
         }
@@ -81,18 +96,33 @@ impl PartProof for PairProof {
 fn check_pair(pair: u64, games: &[GateGameRow], opening_plies: u8) -> Result<(), String> {
     for (id, game) in (2 * pair..).zip(games) {
         if game.opening_plies != opening_plies {
-            return Err(format!("game {id} has {} opening_plies, {opening_plies} expected", game.opening_plies));
+            return Err(format!(
+                "game {id} has {} opening_plies, {opening_plies} expected",
+                game.opening_plies
+            ));
         }
         if (game.game_id, game.pair, game.candidate_black) != (id, pair, id.is_multiple_of(2)) {
-            let GateGameRow { game_id, pair, candidate_black, .. } = game;
-            let found = format!("game {game_id} of pair {pair} with candidate_black = {candidate_black}");
+            let GateGameRow {
+                game_id,
+                pair,
+                candidate_black,
+                ..
+            } = game;
+            let found =
+                format!("game {game_id} of pair {pair} with candidate_black = {candidate_black}");
             return Err(format!("{found} is in the place of game {id}"));
         }
     }
-    let opening = |game: &GateGameRow| game.moves.get(..2 * usize::from(game.opening_plies)).map(str::to_owned);
+    let opening = |game: &GateGameRow| {
+        game.moves
+            .get(..2 * usize::from(game.opening_plies))
+            .map(str::to_owned)
+    };
     match [&games[0], &games[1]].map(opening) {
         [Some(first), Some(second)] if first == second => Ok(()),
-        _ => Err(format!("the games of pair {pair} do not begin with one opening")),
+        _ => Err(format!(
+            "the games of pair {pair} do not begin with one opening"
+        )),
     }
 }
 
@@ -100,15 +130,28 @@ fn check_pair(pair: u64, games: &[GateGameRow], opening_plies: u8) -> Result<(),
 fn opening_of(row: &GateGameRow) -> Result<Position, String> {
     let game = Game::from_transcript(&row.moves).map_err(|error| format!("moves, {error}"))?;
     if game.transcript() != row.moves {
-        return Err(format!("its moves are not written as {}", game.transcript()));
+        return Err(format!(
+            "its moves are not written as {}",
+            game.transcript()
+        ));
     }
-    let after_opening = game.turns().nth(row.opening_plies.into()).map_or_else(|| game.to_move(), |turn| turn.colored);
+    let after_opening = game
+        .turns()
+        .nth(row.opening_plies.into())
+        .map_or_else(|| game.to_move(), |turn| turn.colored);
     if !game.is_over() {
         return Err("its moves end before the game does".into());
     }
-    let Discs(result) = if row.candidate_black { game.black_discs() } else { -game.black_discs() };
+    let Discs(result) = if row.candidate_black {
+        game.black_discs()
+    } else {
+        -game.black_discs()
+    };
     if result != i32::from(row.result) {
-        return Err(format!("its result is {}, its moves lead to {result}", row.result));
+        return Err(format!(
+            "its result is {}, its moves lead to {result}",
+            row.result
+        ));
     }
     Ok(after_opening.position.canonical())
 }

@@ -38,12 +38,20 @@ impl<'a> Remake<'a> {
             let footer = Table::read_listed_footer(&path, &first.files[GATE_GAMES.name])?;
             let algorithm = setting_in(&footer, "algorithm").map_or("none", String::as_str);
             if algorithm != ALGORITHM.to_string() {
-                let reason = format!("algorithm {algorithm} made its games, this renma has algorithm {ALGORITHM}");
+                let reason = format!(
+                    "algorithm {algorithm} made its games, this renma has algorithm {ALGORITHM}"
+                );
                 let remedy = "make them again with the renma that made them";
                 return Err(ArtifactError::unfit(&path, format!("{reason}\n{remedy}")));
             }
         }
-        Ok(Self { dataset, config, candidate, baseline, sample })
+        Ok(Self {
+            dataset,
+            config,
+            candidate,
+            baseline,
+            sample,
+        })
     }
 
     /// Plays the games of the sample that are in a part, and compares them; returns the number of games.
@@ -60,7 +68,8 @@ impl<'a> Remake<'a> {
         let mut count = 0;
         for id in self.sample.among(ids.clone()) {
             let stored = &rows[(id - ids.start) as usize];
-            let moves = Game::from_transcript(&stored.moves).map_err(|error| damaged(format!("game {id}: {error}")))?;
+            let moves = Game::from_transcript(&stored.moves)
+                .map_err(|error| damaged(format!("game {id}: {error}")))?;
             let opening: Vec<_> = moves.moves().take(stored.opening_plies.into()).collect();
             if players.play(id, &opening)? != *stored {
                 return Err(damaged(format!("game {id} does not play out the same again")).into());

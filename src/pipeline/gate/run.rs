@@ -26,22 +26,40 @@ pub fn gate(task: &GateTask, context: Context<'_>) -> Result<GateReport, StageEr
     let _lock = FolderLock::take(&task.output)?;
     parts.sweep()?;
     if let Some(verdict) = parts.verdict()? {
-        return Ok(GateReport { skipped: true, games_played: 0, verdict });
+        return Ok(GateReport {
+            skipped: true,
+            games_played: 0,
+            verdict,
+        });
     }
     context.check_budget()?;
     let ranges = parts.ranges();
     let (found, _) = parts.sort(&ranges, |part, rows| (part, rows), context)?;
     parts.check_no_more()?;
     parts.kind.reopen(&parts)?;
-    let found = found.into_iter().map(|(index, (part, rows))| ((index, part), (index, rows)));
+    let found = found
+        .into_iter()
+        .map(|(index, (part, rows))| ((index, part), (index, rows)));
     let (mut entries, played): (BTreeMap<usize, Part>, BTreeMap<usize, BatchRows>) = found.unzip();
     let mut publish = |range: &PartRange, batch: BatchRows| {
         entries.insert(range.index, parts.publish(range, &batch)?);
         Ok(true)
     };
     let done = played.values().map(|batch| batch.rows.len() as u64).sum();
-    let games = Amount { total: task.config.games, done };
-    let play = || contest(task, &parts.kind.avoided, &ranges, played, &mut publish, context);
+    let games = Amount {
+        total: task.config.games,
+        done,
+    };
+    let play = || {
+        contest(
+            task,
+            &parts.kind.avoided,
+            &ranges,
+            played,
+            &mut publish,
+            context,
+        )
+    };
     let outcome = context.observe(FACTS.name, games, FACTS.unit, play)?;
     // Machines that share a match play ahead of the look that decides it.
     for range in &ranges[outcome.batches..] {
@@ -51,12 +69,20 @@ pub fn gate(task: &GateTask, context: Context<'_>) -> Result<GateReport, StageEr
     let verdict = verdict_of(&parts, &outcome, &entries);
     parts.finish(entries)?;
     write_sealed(&task.output.join("verdict.json"), &verdict)?;
-    Ok(GateReport { skipped: false, games_played: outcome.games_played, verdict })
+    Ok(GateReport {
+        skipped: false,
+        games_played: outcome.games_played,
+        verdict,
+    })
 }
 
 /// The verdict that an outcome leads to, in a dataset of these parts.
 fn verdict_of(parts: &Parts<'_, Batches<'_>>, outcome: &Outcome, entries: &[Part]) -> VerdictFile {
-    let Batches { task, step, avoided } = &parts.kind;
+    let Batches {
+        task,
+        step,
+        avoided,
+    } = &parts.kind;
     let mut decider = Decider::new(&task.config);
     decider.look(&outcome.all.rows);
     VerdictFile {

@@ -7,10 +7,19 @@ use crate::statistics::pairs::PairCounts;
 
 /// The score of complete pairs of games.
 pub fn score(rows: &[GateGameRow]) -> MatchScore {
-    let count = |sign: i8| rows.iter().filter(|row| row.result.signum() == sign).count() as u64;
+    let count = |sign: i8| {
+        rows.iter()
+            .filter(|row| row.result.signum() == sign)
+            .count() as u64
+    };
     let pairs = pair_counts(rows);
     let discs: i64 = rows.iter().map(|row| i64::from(row.result)).sum();
-    MatchScore::new([count(1), count(0), count(-1)], pairs, discs as f64 / rows.len().max(1) as f64, INTERVAL)
+    MatchScore::new(
+        [count(1), count(0), count(-1)],
+        pairs,
+        discs as f64 / rows.len().max(1) as f64,
+        INTERVAL,
+    )
 }
 
 /// Complete pairs of games by half points, from none to four.

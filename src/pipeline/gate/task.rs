@@ -91,18 +91,25 @@ impl ConfigTable for GateConfig {
 
     const KEYS: &'static [Key] = &[
         Key::new("mode", Takes::Words(&["sprt", "games"])),
-        Key::new("nelo0", Takes::Number(-500.0, 500.0)).unit("normalized Elo").only("mode", &["sprt"]),
-        Key::new("nelo1", Takes::Number(-500.0, 500.0)).unit("normalized Elo").only("mode", &["sprt"]),
+        Key::new("nelo0", Takes::Number(-500.0, 500.0))
+            .unit("normalized Elo")
+            .only("mode", &["sprt"]),
+        Key::new("nelo1", Takes::Number(-500.0, 500.0))
+            .unit("normalized Elo")
+            .only("mode", &["sprt"]),
         Key::new("games", Takes::Whole(2, GAMES_MAX as i64)).unit("games"),
         Key::new("opening_plies", Takes::Whole(4, 20)).unit("plies"),
         Key::new("depth", Takes::Whole(1, 30)).unit("plies"),
         Key::new("nodes", Takes::Whole(0, 1 << 40)).unit("positions"),
         Key::new(
             "node_cost",
-            Takes::Form("two numbers from 0.01 to 100, such as [1.25, 1.0]", |value| {
-                let costs = value.as_array().filter(|costs| costs.len() == 2);
-                costs.is_some_and(|costs| costs.iter().all(|cost| NODE_COST.holds(cost)))
-            }),
+            Takes::Form(
+                "two numbers from 0.01 to 100, such as [1.25, 1.0]",
+                |value| {
+                    let costs = value.as_array().filter(|costs| costs.len() == 2);
+                    costs.is_some_and(|costs| costs.iter().all(|cost| NODE_COST.holds(cost)))
+                },
+            ),
         )
         .optional(),
         Key::new("exact_empties", Takes::Whole(0, 30)).unit("empty squares"),
@@ -111,7 +118,11 @@ impl ConfigTable for GateConfig {
 
     fn check(&self) -> Result<(), KeyFault> {
         if !self.games.is_multiple_of(2) {
-            return Err(KeyFault::new("gate.games", self.games, "expected an even number: games come in pairs"));
+            return Err(KeyFault::new(
+                "gate.games",
+                self.games,
+                "expected an even number: games come in pairs",
+            ));
         }
         if let GateMode::Sprt { nelo0, nelo1 } = self.mode
             && nelo1 - nelo0 < 0.1 - 1e-9
@@ -121,7 +132,11 @@ impl ConfigTable for GateConfig {
         }
         if let Some(costs) = self.node_cost.filter(|_| self.nodes == 0) {
             let expected = "expected a gate.nodes above 0, which it divides";
-            return Err(KeyFault::new("gate.node_cost", format!("{costs:?}"), expected));
+            return Err(KeyFault::new(
+                "gate.node_cost",
+                format!("{costs:?}"),
+                expected,
+            ));
         }
         Ok(())
     }
@@ -230,9 +245,17 @@ mod tests {
             // 0.1 in thousandths is exact, whatever a float makes of it.
             (3, Some([0.1, 0.3]), [Some(30), Some(10)]),
             (1, Some([100.0, 0.01]), [Some(1), Some(100)]),
-            (1 << 40, Some([0.01, 100.0]), [Some(100 << 40), Some((1 << 40) / 100)]),
+            (
+                1 << 40,
+                Some([0.01, 100.0]),
+                [Some(100 << 40), Some((1 << 40) / 100)],
+            ),
         ] {
-            assert_eq!(config(nodes, costs).node_limits(), expected, "{nodes} {costs:?}");
+            assert_eq!(
+                config(nodes, costs).node_limits(),
+                expected,
+                "{nodes} {costs:?}"
+            );
         }
     }
 
@@ -240,12 +263,32 @@ mod tests {
     fn a_cost_out_of_range_or_without_a_limit_is_an_error() {
         let expected = "expected two numbers from 0.01 to 100, such as [1.25, 1.0]";
         for (nodes, costs, reason) in [
-            (9, [0.0, 1.0], format!("gate.node_cost = [0.0,1.0]: {expected}")),
-            (9, [1.0, 101.0], format!("gate.node_cost = [1.0,101.0]: {expected}")),
-            (9, [1.0, f64::NAN], format!("gate.node_cost = [1.0,null]: {expected}")),
-            (0, [1.0, 1.2], "gate.node_cost = [1.0, 1.2]: expected a gate.nodes above 0, which it divides".to_owned()),
+            (
+                9,
+                [0.0, 1.0],
+                format!("gate.node_cost = [0.0,1.0]: {expected}"),
+            ),
+            (
+                9,
+                [1.0, 101.0],
+                format!("gate.node_cost = [1.0,101.0]: {expected}"),
+            ),
+            (
+                9,
+                [1.0, f64::NAN],
+                format!("gate.node_cost = [1.0,null]: {expected}"),
+            ),
+            (
+                0,
+                [1.0, 1.2],
+                "gate.node_cost = [1.0, 1.2]: expected a gate.nodes above 0, which it divides"
+                    .to_owned(),
+            ),
         ] {
-            assert_eq!(Checked::new(config(nodes, Some(costs))).unwrap_err().reason, reason);
+            assert_eq!(
+                Checked::new(config(nodes, Some(costs))).unwrap_err().reason,
+                reason
+            );
         }
         Checked::new(config(9, Some([1.0, 1.2]))).unwrap();
     }

@@ -5,9 +5,13 @@ use super::recipe::{avoided_contents, identity};
 use super::run::gate;
 use super::task::{BATCH_PAIRS, FACTS, GateReport, GateTask};
 use crate::artifact::dataset::folder::recipe_of;
-use crate::artifact::{ContentHash, DatasetKind, GATE_GAMES, KnownModel, Manifest, Step, VerdictFile};
+use crate::artifact::{
+    ContentHash, DatasetKind, GATE_GAMES, KnownModel, Manifest, Step, VerdictFile,
+};
 use crate::pipeline::parts::Shards;
-use crate::pipeline::work::{Asked, AskedDataset, DatasetState, Product, Records, Report, ShardSize, Work};
+use crate::pipeline::work::{
+    Asked, AskedDataset, DatasetState, Product, Records, Report, ShardSize, Work,
+};
 use crate::pipeline::{Context, StageError};
 use serde_json::{Value, json};
 
@@ -26,22 +30,40 @@ impl<M: AsRef<KnownModel>> Asked for GateTask<M> {
     fn product(&self, step: &Step, records: Records<'_>) -> Result<Product, StageError> {
         let Some(verdict) = records.verdict else {
             let dataset = DatasetState::of(recipe_of(&self.output)?, self.recipe()?, false);
-            let product = Product { dataset, ..Product::new(false, None) };
+            let product = Product {
+                dataset,
+                ..Product::new(false, None)
+            };
             return Ok(product.with_parts(self.dataset(), &GATE_GAMES)?);
         };
         if verdict.step == step.id {
-            return Ok(Product { dataset: DatasetState::Asked, ..Product::new(true, None) });
+            return Ok(Product {
+                dataset: DatasetState::Asked,
+                ..Product::new(true, None)
+            });
         }
-        let mut settings = Manifest::read(&self.output, DatasetKind::Gate)?.settings(FACTS.config_table);
+        let mut settings =
+            Manifest::read(&self.output, DatasetKind::Gate)?.settings(FACTS.config_table);
         let avoided: Vec<String> = verdict.avoided.iter().map(ToString::to_string).collect();
-        let avoided = if avoided.is_empty() { "nothing".to_owned() } else { avoided.join(" ") };
+        let avoided = if avoided.is_empty() {
+            "nothing".to_owned()
+        } else {
+            avoided.join(" ")
+        };
         settings.push(("avoid".to_owned(), avoided));
         let because = step.difference(&settings);
-        Ok(Product { dataset: DatasetState::Other, ..Product::new(true, Some(because)) })
+        Ok(Product {
+            dataset: DatasetState::Other,
+            ..Product::new(true, Some(because))
+        })
     }
 
     fn dataset(&self) -> Option<AskedDataset<'_>> {
-        Some(AskedDataset { folder: &self.output, items: self.config.games / 2, part_items: BATCH_PAIRS })
+        Some(AskedDataset {
+            folder: &self.output,
+            items: self.config.games / 2,
+            part_items: BATCH_PAIRS,
+        })
     }
 }
 

@@ -19,7 +19,8 @@ impl<'a> Openings<'a> {
         let openings = match config.openings {
             OpeningChoice::Random {} => Vec::new(),
             OpeningChoice::Book { .. } => {
-                let book = book.ok_or_else(|| StageError::Setting("generate.book has not been read".into()))?;
+                let book = book
+                    .ok_or_else(|| StageError::Setting("generate.book has not been read".into()))?;
                 book.openings.to_vec()
             }
         };
@@ -29,9 +30,9 @@ impl<'a> Openings<'a> {
     /// How a game begins; `random_plies` more are drawn for it.
     pub(super) fn of(&self, game_id: u64, random_plies: u8) -> Game {
         let opening = match self {
-            Self::InTurn(openings) => {
-                game_id.checked_rem(openings.len() as u64).map(|place| openings[place as usize].clone())
-            }
+            Self::InTurn(openings) => game_id
+                .checked_rem(openings.len() as u64)
+                .map(|place| openings[place as usize].clone()),
             Self::Played(games) => played(games, game_id, random_plies),
         };
         opening.unwrap_or_default()
@@ -60,7 +61,10 @@ mod tests {
     fn openings_come_in_turn() {
         let lines = ["f5d6", "f5f6", "f5f4"].map(|line| Game::from_transcript(line).unwrap());
         let openings = Openings::InTurn(lines.to_vec());
-        assert_eq!([0, 1, 5].map(|id| openings.of(id, 0)), [0, 1, 2].map(|place| lines[place].clone()));
+        assert_eq!(
+            [0, 1, 5].map(|id| openings.of(id, 0)),
+            [0, 1, 2].map(|place| lines[place].clone())
+        );
         assert_eq!(Openings::InTurn(Vec::new()).of(5, 8), Game::default());
     }
 }

@@ -3,7 +3,9 @@
 use super::openings::Openings;
 use super::task::{EXPLORATION_EMPTIES, GenerateConfig, TABLE_BITS};
 use crate::artifact::{GameRow, Model, PositionRow};
-use crate::engine::{Depth, Game, Limits, Ply, Position, SearchResult, Searcher, Square, Squares, Stopped};
+use crate::engine::{
+    Depth, Game, Limits, Ply, Position, SearchResult, Searcher, Square, Squares, Stopped,
+};
 use crate::pipeline::keys::Checked;
 use crate::pipeline::selective::selective;
 use crate::random::{RandomStream, Stream, stream};
@@ -25,7 +27,11 @@ impl SelfplayGame {
         let with_positions = |game: GameRow| {
             let (positions, others) = rest.split_at(usize::from(game.positions).min(rest.len()));
             rest = others;
-            Self { game, positions: positions.to_vec(), nodes: 0 }
+            Self {
+                game,
+                positions: positions.to_vec(),
+                nodes: 0,
+            }
         };
         games.into_iter().map(with_positions).collect()
     }
@@ -53,7 +59,15 @@ impl<'a> SelfplayPlayer<'a> {
         stop: &'a AtomicBool,
     ) -> Self {
         let searcher = Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS).stopped_by(stop);
-        Self { config, openings, seed, generation, model, searcher, nodes: 0 }
+        Self {
+            config,
+            openings,
+            seed,
+            generation,
+            model,
+            searcher,
+            nodes: 0,
+        }
     }
 
     /// Plays a game, unless one of its searches is stopped: then there is no game.
@@ -61,7 +75,11 @@ impl<'a> SelfplayPlayer<'a> {
         let mut rng = stream(self.seed, Stream::Game(self.generation, game_id));
         let mut game = Game::default();
         // Those that end the opening.
-        let random_plies = between(self.config.random_plies_min, self.config.random_plies_max, &mut rng);
+        let random_plies = between(
+            self.config.random_plies_min,
+            self.config.random_plies_max,
+            &mut rng,
+        );
         let opening = self.openings.of(game_id, random_plies);
         let opening_plies = opening.ply().0 + random_plies;
         let mut positions = Vec::with_capacity(60);
@@ -70,7 +88,9 @@ impl<'a> SelfplayPlayer<'a> {
         while !game.is_over() {
             let current = game.to_move();
             let labeled = Ply(self.config.label_from_ply) <= game.ply();
-            let label = labeled.then(|| self.search(current.position, self.config.label_depth)).transpose()?;
+            let label = labeled
+                .then(|| self.search(current.position, self.config.label_depth))
+                .transpose()?;
             let (square, random) = if let Some(square) = opening.moves().nth(game.moves().count()) {
                 (square, true)
             } else if game.ply() < Ply(opening_plies) {
@@ -91,11 +111,16 @@ impl<'a> SelfplayPlayer<'a> {
                     ..PositionRow::unlabeled(current, game.ply())
                 });
             }
-            game.play(square).expect("the search and the stream choose legal moves");
+            game.play(square)
+                .expect("the search and the stream choose legal moves");
         }
         let black_discs = game.black_discs().0 as i8;
         for row in &mut positions {
-            row.result = Some(if row.black_to_move { black_discs } else { -black_discs });
+            row.result = Some(if row.black_to_move {
+                black_discs
+            } else {
+                -black_discs
+            });
         }
         let game = GameRow {
             game_id,
@@ -104,7 +129,11 @@ impl<'a> SelfplayPlayer<'a> {
             result: Some(black_discs),
             positions: positions.len() as u8,
         };
-        Ok(SelfplayGame { game, positions, nodes: self.nodes })
+        Ok(SelfplayGame {
+            game,
+            positions,
+            nodes: self.nodes,
+        })
     }
 
     /// A move, and whether it is a random one.
@@ -119,14 +148,19 @@ impl<'a> SelfplayPlayer<'a> {
             return Ok((any_move(position, rng), true));
         }
         let best_move = match label {
-            Some(label) if label.exact || self.config.play_depth == self.config.label_depth => label.best_move,
+            Some(label) if label.exact || self.config.play_depth == self.config.label_depth => {
+                label.best_move
+            }
             _ => self.search(position, self.config.play_depth)?.best_move,
         };
         Ok((best_move.expect("the side to move has a move"), false))
     }
 
     fn search(&mut self, position: Position, depth: u8) -> Result<SearchResult, Stopped> {
-        let result = self.searcher.search(position, limits(self.config, depth)).unless_stopped()?;
+        let result = self
+            .searcher
+            .search(position, limits(self.config, depth))
+            .unless_stopped()?;
         self.nodes += result.nodes;
         Ok(result)
     }
@@ -137,16 +171,26 @@ pub fn limits(config: &GenerateConfig, depth: u8) -> Limits {
     let (mpc, selective) = (config.mpc_level, selective(config.selective.as_ref()));
     // At depth 0 there is no move to find, so the shortest search looks one ply ahead.
     let depth = Depth(depth.max(1));
-    Limits { exact_empties: config.exact_empties, mpc, selective, ..Limits::full_width(depth) }
+    Limits {
+        exact_empties: config.exact_empties,
+        mpc,
+        selective,
+        ..Limits::full_width(depth)
+    }
 }
 
 fn any_move(position: Position, rng: &mut RandomStream) -> Square {
-    rng.pick(Squares(position.legal_moves())).expect("the side to move has a move")
+    rng.pick(Squares(position.legal_moves()))
+        .expect("the side to move has a move")
 }
 
 /// A number from `min` to `max`, each as likely; nothing is drawn where there is nothing to choose.
 fn between(min: u8, max: u8, rng: &mut RandomStream) -> u8 {
-    if min == max { min } else { min + rng.below(u32::from(max - min) + 1) as u8 }
+    if min == max {
+        min
+    } else {
+        min + rng.below(u32::from(max - min) + 1) as u8
+    }
 }
 
 #[cfg(test)]
@@ -159,7 +203,12 @@ mod tests {
         let mut counts = [0_u32; 61];
         (0..7000).for_each(|_| counts[usize::from(between(8, 14, &mut rng))] += 1);
         // Five standard errors of a share of one in seven.
-        assert!(counts[8..=14].iter().all(|count| count.abs_diff(1000) < 147), "{counts:?}");
+        assert!(
+            counts[8..=14]
+                .iter()
+                .all(|count| count.abs_diff(1000) < 147),
+            "{counts:?}"
+        );
         assert_eq!(counts[8..=14].iter().sum::<u32>(), 7000, "{counts:?}");
         let mut other = rng.clone();
         assert_eq!(between(9, 9, &mut rng), 9);

@@ -5,17 +5,28 @@ use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::footer::setting_in;
 use crate::artifact::step::{settings_hash, table_settings};
 use crate::artifact::{
-    ArtifactError, ContentHash, Dataset, DatasetFormat, DatasetKind, KnownModel, POSITIONS, RULES, Recipe, Settings,
-    Step, Table,
+    ArtifactError, ContentHash, Dataset, DatasetFormat, DatasetKind, KnownModel, POSITIONS, RULES,
+    Recipe, Settings, Step, Table,
 };
 use serde_json::Value;
 
 /// The recipe of a task's games: the same settings play the same games.
 pub fn recipe<M: AsRef<KnownModel>>(task: &GenerateTask<M>) -> Recipe {
     let player = task.model.as_ref().content;
-    let origin = FACTS.origin(&resolved_config(task), task.seed, task.generation, &[("player", player)]);
-    let settings =
-        settings(DatasetFormat::CURRENT, ALGORITHM, task.seed, task.generation, Some(player), &origin.config);
+    let origin = FACTS.origin(
+        &resolved_config(task),
+        task.seed,
+        task.generation,
+        &[("player", player)],
+    );
+    let settings = settings(
+        DatasetFormat::CURRENT,
+        ALGORITHM,
+        task.seed,
+        task.generation,
+        Some(player),
+        &origin.config,
+    );
     Recipe::new(settings, origin)
 }
 
@@ -33,7 +44,11 @@ pub fn step<M: AsRef<KnownModel>>(task: &GenerateTask<M>) -> Step {
 fn resolved_config<M>(task: &GenerateTask<M>) -> Value {
     let mut table = serde_json::to_value(&task.config).expect("a config is plain data");
     if let Some(book) = table.get_mut("book") {
-        *book = task.book.as_ref().map_or_else(String::new, |book| book.content().to_string()).into();
+        *book = task
+            .book
+            .as_ref()
+            .map_or_else(String::new, |book| book.content().to_string())
+            .into();
     }
     table
 }
@@ -55,7 +70,11 @@ fn settings(
         ("generation".to_owned(), generation.to_string()),
     ];
     settings.extend(model.map(|model| ("model".to_owned(), model.to_string())));
-    settings.extend(table_settings("generate", config).into_iter().filter(|(name, _)| name != "generate.games"));
+    settings.extend(
+        table_settings("generate", config)
+            .into_iter()
+            .filter(|(name, _)| name != "generate.games"),
+    );
     settings
 }
 
@@ -73,7 +92,14 @@ pub fn origin_of(dataset: &Dataset) -> Result<Option<(u32, Settings)>, ArtifactE
     }
     let by = |algorithm| {
         let player = manifest.models.get("player").copied();
-        settings(manifest.format, algorithm, manifest.seed, manifest.generation, player, &manifest.config)
+        settings(
+            manifest.format,
+            algorithm,
+            manifest.seed,
+            manifest.generation,
+            player,
+            &manifest.config,
+        )
     };
     let made = (1..=ALGORITHM)
         .rev()
@@ -83,11 +109,20 @@ pub fn origin_of(dataset: &Dataset) -> Result<Option<(u32, Settings)>, ArtifactE
         return Ok(made);
     }
     let settings = by(ALGORITHM);
-    let footer = Table::read_footer(&part_path(dataset.folder(), &POSITIONS, 0)).unwrap_or_default();
+    let footer =
+        Table::read_footer(&part_path(dataset.folder(), &POSITIONS, 0)).unwrap_or_default();
     let differing = settings.iter().find_map(|(name, ours)| {
         let theirs = setting_in(&footer, name).filter(|theirs| *theirs != ours)?;
-        Some(format!(": {name} is {ours}, and {theirs} in the footer of its first part"))
+        Some(format!(
+            ": {name} is {ours}, and {theirs} in the footer of its first part"
+        ))
     });
-    let reason = format!("its recipe is not that of its settings{}", differing.unwrap_or_default());
-    Err(ArtifactError::damaged(&dataset.folder().join("manifest.json"), reason))
+    let reason = format!(
+        "its recipe is not that of its settings{}",
+        differing.unwrap_or_default()
+    );
+    Err(ArtifactError::damaged(
+        &dataset.folder().join("manifest.json"),
+        reason,
+    ))
 }

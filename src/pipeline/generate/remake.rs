@@ -24,16 +24,32 @@ impl<'a> Remake<'a> {
     /// # Errors
     ///
     /// A dataset that did not come from `generate`, or from another version of its algorithm.
-    pub fn new(dataset: &'a Dataset, model: &'a Model, sample: ItemSample) -> Result<Self, ArtifactError> {
+    pub fn new(
+        dataset: &'a Dataset,
+        model: &'a Model,
+        sample: ItemSample,
+    ) -> Result<Self, ArtifactError> {
         let config = Checked::of_dataset(dataset)?;
-        let unfit = |reason: String| ArtifactError::unfit(&dataset.folder().join("manifest.json"), reason);
+        let unfit =
+            |reason: String| ArtifactError::unfit(&dataset.folder().join("manifest.json"), reason);
         match origin_of(dataset)? {
-            Some((ALGORITHM, _)) => Ok(Self { dataset, config, model, sample }),
+            Some((ALGORITHM, _)) => Ok(Self {
+                dataset,
+                config,
+                model,
+                sample,
+            }),
             Some((algorithm, _)) => {
-                let reason = format!("algorithm {algorithm} made its games, this renma has algorithm {ALGORITHM}");
-                Err(unfit(format!("{reason}\nmake them again with the renma that made them")))
+                let reason = format!(
+                    "algorithm {algorithm} made its games, this renma has algorithm {ALGORITHM}"
+                );
+                Err(unfit(format!(
+                    "{reason}\nmake them again with the renma that made them"
+                )))
             }
-            None => Err(unfit("it was imported: its games cannot be made again".into())),
+            None => Err(unfit(
+                "it was imported: its games cannot be made again".into(),
+            )),
         }
     }
 
@@ -45,7 +61,10 @@ impl<'a> Remake<'a> {
     pub fn part(&self, index: usize, context: Context<'_>) -> Result<u64, StageError> {
         let manifest = self.dataset.manifest();
         let part = &manifest.parts[index];
-        let mut wanted = self.sample.among(part.first..part.first + part.count).peekable();
+        let mut wanted = self
+            .sample
+            .among(part.first..part.first + part.count)
+            .peekable();
         if wanted.peek().is_none() {
             return Ok(0);
         }
@@ -53,11 +72,19 @@ impl<'a> Remake<'a> {
         let games = SelfplayGame::of_rows(games, &self.dataset.rows(index, context.stop)?);
         let openings = match &self.config.openings {
             // A book is not kept with the games: each begins again with the moves that its row says it took from there.
-            OpeningChoice::Book { .. } => Openings::Played(games.iter().map(|game| &game.game).collect()),
+            OpeningChoice::Book { .. } => {
+                Openings::Played(games.iter().map(|game| &game.game).collect())
+            }
             _ => Openings::new(&self.config, None)?,
         };
-        let mut player =
-            SelfplayPlayer::new(&self.config, &openings, manifest.seed, manifest.generation, self.model, context.stop);
+        let mut player = SelfplayPlayer::new(
+            &self.config,
+            &openings,
+            manifest.seed,
+            manifest.generation,
+            self.model,
+            context.stop,
+        );
         let mut count = 0;
         for id in wanted {
             if let Some((table, reason)) = difference(&games, &player.play(id)?) {
@@ -70,19 +97,36 @@ impl<'a> Remake<'a> {
 }
 
 /// How a game among those that are stored differs from the same game played again: the table and the reason.
-pub(super) fn difference(stored: &[SelfplayGame], again: &SelfplayGame) -> Option<(&'static Table, String)> {
+pub(super) fn difference(
+    stored: &[SelfplayGame],
+    again: &SelfplayGame,
+) -> Option<(&'static Table, String)> {
     let id = again.game.game_id;
-    let Some(SelfplayGame { game, positions, .. }) = stored.iter().find(|stored| stored.game.game_id == id) else {
+    let Some(SelfplayGame {
+        game, positions, ..
+    }) = stored.iter().find(|stored| stored.game.game_id == id)
+    else {
         return Some((&GAMES, format!("game {id} is missing")));
     };
     if *game != again.game {
-        let reason = format!("game {id} plays out differently: {} and now {}", game.moves, again.game.moves);
+        let reason = format!(
+            "game {id} plays out differently: {} and now {}",
+            game.moves, again.game.moves
+        );
         return Some((&GAMES, reason));
     }
-    let reason = match positions.iter().zip(&again.positions).find(|(row, again)| row != again) {
+    let reason = match positions
+        .iter()
+        .zip(&again.positions)
+        .find(|(row, again)| row != again)
+    {
         Some((row, again)) => format!("game {id}, ply {}: {row:?} and now {again:?}", row.ply),
         None if positions.len() != again.positions.len() => {
-            format!("game {id} has {} rows and now {}", positions.len(), again.positions.len())
+            format!(
+                "game {id} has {} rows and now {}",
+                positions.len(),
+                again.positions.len()
+            )
         }
         None => return None,
     };

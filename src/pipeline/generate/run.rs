@@ -24,14 +24,30 @@ pub fn generate(task: &GenerateTask, context: Context<'_>) -> Result<GenerateRep
     context.check_budget()?;
     let (found, made) = parts.complete(&parts.ranges(), |part, _| part, context)?;
     let manifest = parts.finish(found.into_values().collect())?;
-    Ok(report(&manifest, &PartsReport { skipped: false, ..made }))
+    Ok(report(
+        &manifest,
+        &PartsReport {
+            skipped: false,
+            ..made
+        },
+    ))
 }
 
 /// Plays games until `is_enough`, at least one, and discards them; returns their number. It shows how long games take.
-pub fn play_until(task: &GenerateTask, is_enough: impl Fn() -> bool, context: Context<'_>) -> Result<u64, StageError> {
+pub fn play_until(
+    task: &GenerateTask,
+    is_enough: impl Fn() -> bool,
+    context: Context<'_>,
+) -> Result<u64, StageError> {
     let openings = Openings::new(&task.config, task.book.as_ref())?;
-    let mut player =
-        SelfplayPlayer::new(&task.config, &openings, task.seed, task.generation, &task.model.model, context.stop);
+    let mut player = SelfplayPlayer::new(
+        &task.config,
+        &openings,
+        task.seed,
+        task.generation,
+        &task.model.model,
+        context.stop,
+    );
     make_until(task.config.games, |game| player.play(game), is_enough)
 }
 

@@ -88,11 +88,19 @@ impl ConfigTable for GenerateConfig {
     fn check(&self) -> Result<(), KeyFault> {
         check_parts(Self::NAME, self.games, self.part_games)?;
         if self.openings.book().is_some_and(str::is_empty) {
-            return Err(KeyFault::new("generate.book", "\"\"", "expected a file of openings"));
+            return Err(KeyFault::new(
+                "generate.book",
+                "\"\"",
+                "expected a file of openings",
+            ));
         }
         let (min, max) = (self.random_plies_min, self.random_plies_max);
         if max < min {
-            return Err(KeyFault::new("generate.random_plies_min", min, format!("expected 0 to {max}")));
+            return Err(KeyFault::new(
+                "generate.random_plies_min",
+                min,
+                format!("expected 0 to {max}"),
+            ));
         }
         Ok(())
     }
@@ -101,7 +109,11 @@ impl ConfigTable for GenerateConfig {
 impl OpeningChoice {
     /// The path of the book, if the games take their openings from one.
     pub fn book(&self) -> Option<&str> {
-        if let Self::Book { book } = self { Some(book) } else { None }
+        if let Self::Book { book } = self {
+            Some(book)
+        } else {
+            None
+        }
     }
 }
 
@@ -133,7 +145,9 @@ impl<M: Clone> GenerateTask<M> {
     pub fn new(request: &Request, models: &Models<M>) -> Result<Self, StageError> {
         let config: Checked<GenerateConfig> = request.table()?;
         if config.openings.book().is_some() != request.book.is_some() {
-            return Err(StageError::Setting("its book is not the one that its config asks for".to_owned()));
+            return Err(StageError::Setting(
+                "its book is not the one that its config asks for".to_owned(),
+            ));
         }
         Ok(Self {
             config,

@@ -7,7 +7,8 @@ use super::task::{FACTS, GenerateReport, GenerateTask};
 use crate::artifact::{ContentHash, DatasetKind, KnownModel, Manifest, POSITIONS, Step};
 use crate::pipeline::parts::Shards;
 use crate::pipeline::work::{
-    Asked, AskedDataset, DatasetState, Product, Records, Report, ShardSize, TaskState, Work, found_recipe,
+    Asked, AskedDataset, DatasetState, Product, Records, Report, ShardSize, TaskState, Work,
+    found_recipe,
 };
 use crate::pipeline::{Context, StageError};
 use serde_json::{Value, json};
@@ -29,16 +30,24 @@ impl<M: AsRef<KnownModel>> Asked for GenerateTask<M> {
         let because = match (&manifest, recipe) {
             (Some(manifest), Some(recipe)) if recipe != asked => {
                 let mut settings = manifest.settings(FACTS.config_table);
-                settings.iter_mut().filter(|(name, _)| name == "player").for_each(|(name, _)| *name = "model".into());
+                settings
+                    .iter_mut()
+                    .filter(|(name, _)| name == "player")
+                    .for_each(|(name, _)| *name = "model".into());
                 Some(step.difference(&settings))
             }
-            (None, Some(recipe)) if recipe != asked => Some("its parts are of another recipe".into()),
-            (Some(manifest), _) if manifest.done != games => {
-                Some(format!("generate.games is {} there and {games} here", manifest.done))
+            (None, Some(recipe)) if recipe != asked => {
+                Some("its parts are of another recipe".into())
             }
+            (Some(manifest), _) if manifest.done != games => Some(format!(
+                "generate.games is {} there and {games} here",
+                manifest.done
+            )),
             _ => None,
         };
-        let is_more = manifest.as_ref().is_some_and(|manifest| games < manifest.done);
+        let is_more = manifest
+            .as_ref()
+            .is_some_and(|manifest| games < manifest.done);
         let product = Product {
             dataset: DatasetState::of(recipe, asked, is_more),
             content: manifest.as_ref().map(|manifest| manifest.content),
@@ -52,7 +61,11 @@ impl<M: AsRef<KnownModel>> Asked for GenerateTask<M> {
 
     fn dataset(&self) -> Option<AskedDataset<'_>> {
         let (items, part_items) = (self.config.games, self.config.part_games);
-        Some(AskedDataset { folder: &self.output, items, part_items })
+        Some(AskedDataset {
+            folder: &self.output,
+            items,
+            part_items,
+        })
     }
 }
 

@@ -85,7 +85,9 @@ impl<R: BlockRow> Blocks<R> {
         }
         self.pending_count = 0;
         let mut begins = [0; EMPTIES_MAX as usize + 2];
-        self.pending.iter().for_each(|row| begins[usize::from(clamped_empties(row)) + 1] += 1);
+        self.pending
+            .iter()
+            .for_each(|row| begins[usize::from(clamped_empties(row)) + 1] += 1);
         (1..begins.len()).for_each(|empties| begins[empties] += begins[empties - 1]);
         let (mut next, mut block) = (begins, self.pending.clone());
         for row in self.pending.drain(..) {
@@ -121,7 +123,9 @@ impl<R: BlockRow> Blocks<R> {
 
     /// The number of rows with a number of empty squares in a range.
     pub fn row_count(&self, empties: &RangeInclusive<u8>) -> u64 {
-        (0..self.block_count()).map(|block| self.count(block, empties) as u64).sum()
+        (0..self.block_count())
+            .map(|block| self.count(block, empties) as u64)
+            .sum()
     }
 
     /// Whether rows with this number of empty squares are kept.
@@ -135,7 +139,12 @@ impl<R: BlockRow> Blocks<R> {
     }
 
     /// Appends the rows of a block with a number of empty squares in a range, fewest first.
-    pub fn read(&self, block: usize, empties: &RangeInclusive<u8>, rows: &mut Vec<R>) -> Result<(), ArtifactError> {
+    pub fn read(
+        &self,
+        block: usize,
+        empties: &RangeInclusive<u8>,
+        rows: &mut Vec<R>,
+    ) -> Result<(), ArtifactError> {
         let wanted = self.places(block, empties);
         let Some((scratch, places)) = &self.scratch else {
             rows.extend_from_slice(&self.rows[block][wanted]);
@@ -167,20 +176,43 @@ mod tests {
     #[test]
     fn rows_beyond_the_memory_lie_in_a_file_and_are_the_same() {
         let folder = tempfile::tempdir().expect("a folder for the test");
-        let rows: Vec<TrainingRow> =
-            (0..2 * BLOCK_ROWS as i32 + 7).map(|target| TrainingRow::new(Position::START, Score(target))).collect();
+        let rows: Vec<TrainingRow> = (0..2 * BLOCK_ROWS as i32 + 7)
+            .map(|target| TrainingRow::new(Position::START, Score(target)))
+            .collect();
         let block = BLOCK_ROWS as u64 * 24;
-        for (memory, blocks_in_memory) in [(0, 0), (block - 1, 0), (block, 1), (2 * block, 2), (2 * block + 7 * 24, 3)]
-        {
+        for (memory, blocks_in_memory) in [
+            (0, 0),
+            (block - 1, 0),
+            (block, 1),
+            (2 * block, 2),
+            (2 * block + 7 * 24, 3),
+        ] {
             let mut blocks = Blocks::new(folder.path().to_owned(), memory);
             for (count, rows) in (1..).zip(rows.chunks(BLOCK_ROWS)) {
-                blocks.extend(rows).and_then(|()| blocks.finish()).expect("the disk has room");
-                assert_eq!(blocks.scratch.is_none(), count <= blocks_in_memory, "{count} blocks in {memory} bytes");
+                blocks
+                    .extend(rows)
+                    .and_then(|()| blocks.finish())
+                    .expect("the disk has room");
+                assert_eq!(
+                    blocks.scratch.is_none(),
+                    count <= blocks_in_memory,
+                    "{count} blocks in {memory} bytes"
+                );
             }
             assert_eq!(blocks.block_count(), 3);
             let mut found = Vec::new();
-            (0..3).for_each(|block| blocks.read(block, &(0..=EMPTIES_MAX), &mut found).expect("they were written"));
-            assert!(found.iter().map(|row| row.target).eq(rows.iter().map(|row| row.target)), "{memory}");
+            (0..3).for_each(|block| {
+                blocks
+                    .read(block, &(0..=EMPTIES_MAX), &mut found)
+                    .expect("they were written");
+            });
+            assert!(
+                found
+                    .iter()
+                    .map(|row| row.target)
+                    .eq(rows.iter().map(|row| row.target)),
+                "{memory}"
+            );
         }
     }
 }

@@ -30,20 +30,42 @@ pub struct Weights<'a> {
 
 impl<'a> Weights<'a> {
     /// Weights that learn by the rule of a config.
-    pub fn new(config: &TrainConfig, map: &'a SlotMap<'a>, weights: Vec<i32>, visits: Vec<u32>) -> Self {
+    pub fn new(
+        config: &TrainConfig,
+        map: &'a SlotMap<'a>,
+        weights: Vec<i32>,
+        visits: Vec<u32>,
+    ) -> Self {
         let fraction_bits = config.fraction_bits;
-        let rule = Delta { clip: config.clip << fraction_bits, fraction_bits };
-        Self { rule, map, weights, visits, slots: Vec::new() }
+        let rule = Delta {
+            clip: config.clip << fraction_bits,
+            fraction_bits,
+        };
+        Self {
+            rule,
+            map,
+            weights,
+            visits,
+            slots: Vec::new(),
+        }
     }
 
     /// Learns rows; the sum of their errors before each update, in units. Each visit counts `visits` times.
     pub fn learn(&mut self, rows: &[TrainingRow], ratio: f64, visits: u32) -> u64 {
-        rows.chunks(CHUNK_ROWS).map(|rows| self.learn_chunk(rows, ratio, visits)).sum()
+        rows.chunks(CHUNK_ROWS)
+            .map(|rows| self.learn_chunk(rows, ratio, visits))
+            .sum()
     }
 
     /// Each row sees the updates of the row before it.
     fn learn_chunk(&mut self, rows: &[TrainingRow], ratio: f64, visits: u32) -> u64 {
-        let Self { rule, map, weights, visits: counts, slots } = self;
+        let Self {
+            rule,
+            map,
+            weights,
+            visits: counts,
+            slots,
+        } = self;
         let count = map.set.features_per_position();
         slots.resize(rows.len() * count, 0);
         map.write(rows, slots);
@@ -51,7 +73,9 @@ impl<'a> Weights<'a> {
         for (slots, row) in slots.chunks_exact(count).zip(rows) {
             let (update, error) = rule.update(row, value(slots, weights), ratio);
             errors += error;
-            change(slots, weights, |weight| (weight + update).clamp(-rule.clip, rule.clip));
+            change(slots, weights, |weight| {
+                (weight + update).clamp(-rule.clip, rule.clip)
+            });
         }
         if 0 < visits {
             change(slots, counts, |count| count.saturating_add(visits));
@@ -67,7 +91,10 @@ impl Delta {
         let error = (row.target.0 << self.fraction_bits) - value;
         let ratio = ratio * f64::from(row.weight) / f64::from(TrainingRow::WEIGHT_ONE);
         // The product of doubles cut toward zero, as a C cast does.
-        ((f64::from(error) * ratio) as i32, u64::from(error.unsigned_abs()))
+        (
+            (f64::from(error) * ratio) as i32,
+            u64::from(error.unsigned_abs()),
+        )
     }
 }
 
@@ -82,7 +109,9 @@ pub fn value(slots: &[u32], weights: &[i32]) -> i32 {
     let (together, rest) = slots.as_chunks::<TOGETHER>();
     let mut sums = [0; TOGETHER];
     for slots in together {
-        sums.iter_mut().enumerate().for_each(|(lane, sum)| *sum += weights[slots[lane] as usize]);
+        sums.iter_mut()
+            .enumerate()
+            .for_each(|(lane, sum)| *sum += weights[slots[lane] as usize]);
     }
     sums.iter().sum::<i32>() + rest.iter().map(|&slot| weights[slot as usize]).sum::<i32>()
 }
@@ -92,6 +121,8 @@ pub fn value(slots: &[u32], weights: &[i32]) -> i32 {
 fn change<T: Copy>(slots: &[u32], by_slot: &mut [T], changed: impl Fn(T) -> T) {
     let (together, rest) = slots.as_chunks::<TOGETHER>();
     let mut change = |slot: u32| by_slot[slot as usize] = changed(by_slot[slot as usize]);
-    together.iter().for_each(|slots| slots.iter().for_each(|&slot| change(slot)));
+    together
+        .iter()
+        .for_each(|slots| slots.iter().for_each(|&slot| change(slot)));
     rest.iter().for_each(|&slot| change(slot));
 }

@@ -55,8 +55,14 @@ impl Learner<'_> {
     /// of its vectors.
     pub fn run(&self) -> Result<(Model, [Vec<EpochLoss>; 2]), StageError> {
         let learned = self.learn_parts(self.plan.parts.iter().collect(), LearnedParts::new())?;
-        let rounds = [self.plan.last_round().next(), self.plan.round(Round::Vectors).next()];
-        Ok((self.model(&learned), rounds.map(|first| self.losses(first, &learned))))
+        let rounds = [
+            self.plan.last_round().next(),
+            self.plan.round(Round::Vectors).next(),
+        ];
+        Ok((
+            self.model(&learned),
+            rounds.map(|first| self.losses(first, &learned)),
+        ))
     }
 
     /// Trains some parts as [`Learner::run`] does: what each has learned, by its number, beside what was `learned` before. That
@@ -65,8 +71,16 @@ impl Learner<'_> {
     /// # Errors
     ///
     /// The first error of a part; those that have not begun by then are dropped.
-    pub fn learn_parts(&self, parts: Vec<&TrainPart>, learned: LearnedParts) -> Result<LearnedParts, StageError> {
-        let work = Mutex::new(Work { learned, waiting: parts, error: None });
+    pub fn learn_parts(
+        &self,
+        parts: Vec<&TrainPart>,
+        learned: LearnedParts,
+    ) -> Result<LearnedParts, StageError> {
+        let work = Mutex::new(Work {
+            learned,
+            waiting: parts,
+            error: None,
+        });
         rayon::scope_fifo(|scope| self.begin_ready(&work, scope));
         let Work { learned, error, .. } = work.into_inner().unwrap_or_else(PoisonError::into_inner);
         error.map_or(Ok(learned), Err)
@@ -75,17 +89,30 @@ impl Learner<'_> {
     /// Begins all parts that wait for no other, the largest first, so that the threads end at about the same time.
     fn begin_ready<'s, 'p: 's>(&'s self, work: &'s Mutex<Work<'p>>, scope: &ScopeFifo<'s>) {
         let mut ready: Vec<&'p TrainPart> = {
-            let Work { learned, waiting, .. } = &mut *lock(work);
+            let Work {
+                learned, waiting, ..
+            } = &mut *lock(work);
             let is_learned = |part: &&TrainPart| learned.contains_key(&part.number);
-            waiting.extract_if(.., |part| self.plan.needs(part).iter().all(is_learned)).collect()
+            waiting
+                .extract_if(.., |part| self.plan.needs(part).iter().all(is_learned))
+                .collect()
         };
         ready.sort_by_key(|part| Reverse(self.rows.row_count(&part.empties)));
         for part in ready {
             scope.spawn_fifo(move |scope| {
                 let needed = {
-                    let Work { learned, error: None, .. } = &*lock(work) else { return };
+                    let Work {
+                        learned,
+                        error: None,
+                        ..
+                    } = &*lock(work)
+                    else {
+                        return;
+                    };
                     let needs = self.plan.needs(part).into_iter();
-                    needs.map(|part| (part.number, learned[&part.number].clone())).collect()
+                    needs
+                        .map(|part| (part.number, learned[&part.number].clone()))
+                        .collect()
                 };
                 match self.learn(part, &needed) {
                     Ok(made) => {
@@ -100,8 +127,9 @@ impl Learner<'_> {
 
     /// Row visits of some parts.
     pub fn visits<'p>(&self, parts: impl IntoIterator<Item = &'p TrainPart>) -> u64 {
-        let visits =
-            |part: &TrainPart| u64::from(self.task.config.epochs_of(part.round)) * self.rows.row_count(&part.empties);
+        let visits = |part: &TrainPart| {
+            u64::from(self.task.config.epochs_of(part.round)) * self.rows.row_count(&part.empties)
+        };
         parts.into_iter().map(visits).sum()
     }
 
@@ -110,16 +138,33 @@ impl Learner<'_> {
     }
 
     fn inherited_weights(&self, phase: usize) -> Vec<i32> {
-        let weights = self.map.gather(&self.initial.model.evaluation.weights()[self.features(phase)]);
-        weights.into_iter().map(|weight| i32::from(weight) << self.task.config.fraction_bits).collect()
+        let weights = self
+            .map
+            .gather(&self.initial.model.evaluation.weights()[self.features(phase)]);
+        weights
+            .into_iter()
+            .map(|weight| i32::from(weight) << self.task.config.fraction_bits)
+            .collect()
     }
 
     /// The vectors of a group that the initial model has.
     fn inherited_vectors(&self, group: usize) -> Vec<i32> {
         let size = self.map.set.vector_size();
-        let all: Vec<&[i8]> = self.initial.model.evaluation.vectors().chunks_exact(size).collect();
-        let components = self.map.gather(&all[self.features(group)]).into_iter().flatten();
-        components.map(|&component| i32::from(component) << FRACTION_BITS).collect()
+        let all: Vec<&[i8]> = self
+            .initial
+            .model
+            .evaluation
+            .vectors()
+            .chunks_exact(size)
+            .collect();
+        let components = self
+            .map
+            .gather(&all[self.features(group)])
+            .into_iter()
+            .flatten();
+        components
+            .map(|&component| i32::from(component) << FRACTION_BITS)
+            .collect()
     }
 
     /// The number of the group of phases that share the vectors of a part.
@@ -130,23 +175,41 @@ impl Learner<'_> {
 
     /// What a part has learned before its first row.
     fn begin(&self, part: &TrainPart, needed: &LearnedParts) -> Learned {
-        let of_phase = |round| self.plan.of_phase(round, part.phases.start).and_then(|part| needed.get(&part.number));
+        let of_phase = |round| {
+            self.plan
+                .of_phase(round, part.phases.start)
+                .and_then(|part| needed.get(&part.number))
+        };
         let unvisited = || vec![0; self.map.len()];
         let inherited = || self.inherited_weights(part.middle());
         let (weights, visits) = match part.round {
             Round::Wide => (inherited(), unvisited()),
             Round::Phases => {
-                let weights = of_phase(Round::Wide).map_or_else(inherited, |wide| wide.weights.clone());
-                (weights, self.map.gather(&self.initial.model.visits[self.features(part.middle())]))
+                let weights =
+                    of_phase(Round::Wide).map_or_else(inherited, |wide| wide.weights.clone());
+                (
+                    weights,
+                    self.map
+                        .gather(&self.initial.model.visits[self.features(part.middle())]),
+                )
             }
-            Round::Vectors if self.initial.has_vectors => (self.inherited_vectors(self.group(part)), unvisited()),
-            Round::Vectors => (random_vectors(self.task.seed, self.group(part), self.map), unvisited()),
+            Round::Vectors if self.initial.has_vectors => {
+                (self.inherited_vectors(self.group(part)), unvisited())
+            }
+            Round::Vectors => (
+                random_vectors(self.task.seed, self.group(part), self.map),
+                unvisited(),
+            ),
             Round::Refit => {
                 let phase = of_phase(Round::Phases).expect("it needs the part of its phase");
                 (phase.weights.clone(), phase.visits.clone())
             }
         };
-        Learned { weights, visits, errors: Vec::new() }
+        Learned {
+            weights,
+            visits,
+            errors: Vec::new(),
+        }
     }
 
     /// The vectors beside which a part learns weights.
@@ -154,7 +217,10 @@ impl Learner<'_> {
         let components = match part.round {
             Round::Vectors => return None,
             Round::Refit => {
-                let group = self.plan.of_phase(Round::Vectors, part.phases.start).expect("every phase has a group");
+                let group = self
+                    .plan
+                    .of_phase(Round::Vectors, part.phases.start)
+                    .expect("every phase has a group");
                 self.shipped_vectors(&needed[&group.number])
             }
             _ if self.initial.has_vectors => self.inherited_vectors(self.group(part)),
@@ -165,17 +231,30 @@ impl Learner<'_> {
 
     /// A part that continues what it has learned.
     fn lesson(&self, part: &TrainPart, needed: &LearnedParts, learned: Learned) -> Lesson<'_> {
-        let (config, map, Learned { weights, visits, .. }) = (&self.task.config, self.map, learned);
+        let (
+            config,
+            map,
+            Learned {
+                weights, visits, ..
+            },
+        ) = (&self.task.config, self.map, learned);
         if part.round != Round::Vectors {
             return Lesson::Weights(Weights::new(config, map, weights, visits));
         }
         let of_phase = |phase: usize| {
-            let needed = self.plan.of_phase(Round::Phases, phase).and_then(|part| needed.get(&part.number));
-            needed.map(|phase| phase.weights.clone()).unwrap_or_default()
+            let needed = self
+                .plan
+                .of_phase(Round::Phases, phase)
+                .and_then(|part| needed.get(&part.number));
+            needed
+                .map(|phase| phase.weights.clone())
+                .unwrap_or_default()
         };
         Lesson::Vectors(Vectors {
             map,
-            weights: (0..self.task.features.phase_count()).map(of_phase).collect(),
+            weights: (0..self.task.features.phase_count())
+                .map(of_phase)
+                .collect(),
             fraction_bits: config.fraction_bits,
             vectors: SlotVectors::new(map.set.vector_size(), &weights),
             visits,
@@ -185,10 +264,19 @@ impl Learner<'_> {
     /// The components of vectors as the model will have them, in binary fractions: in whole units, and zero for slots that began at
     /// random and that no row has visited.
     fn shipped_vectors(&self, learned: &Learned) -> Vec<i32> {
-        let vectors = learned.weights.chunks_exact(self.map.set.vector_size()).zip(&learned.visits);
+        let vectors = learned
+            .weights
+            .chunks_exact(self.map.set.vector_size())
+            .zip(&learned.visits);
         let shipped = vectors.flat_map(|(vector, &visits)| {
             let is_known = self.initial.has_vectors || 0 < visits;
-            vector.iter().map(move |&component| if is_known { rounded(component) << FRACTION_BITS } else { 0 })
+            vector.iter().map(move |&component| {
+                if is_known {
+                    rounded(component) << FRACTION_BITS
+                } else {
+                    0
+                }
+            })
         });
         shipped.collect()
     }
@@ -198,7 +286,12 @@ impl Learner<'_> {
         let all_are_read = part.empties.clone().all(|empties| self.rows.keeps(empties));
         assert!(all_are_read, "the rows of part {} were read", part.number);
         let count = self.rows.row_count(&part.empties);
-        let found = self.checkpoint.as_ref().map(|checkpoint| checkpoint.read(part, self.map)).transpose()?.flatten();
+        let found = self
+            .checkpoint
+            .as_ref()
+            .map(|checkpoint| checkpoint.read(part, self.map))
+            .transpose()?
+            .flatten();
         let mut learned = found.unwrap_or_else(|| self.begin(part, needed));
         let mut errors = std::mem::take(&mut learned.errors);
         if !errors.is_empty() {
@@ -207,7 +300,9 @@ impl Learner<'_> {
         let mut lesson = self.lesson(part, needed, learned);
         let frozen = self.frozen_vectors(part, needed);
         let save = |learned: &Learned| -> Result<(), ArtifactError> {
-            self.checkpoint.as_ref().map_or(Ok(()), |checkpoint| checkpoint.write(part, learned))
+            self.checkpoint
+                .as_ref()
+                .map_or(Ok(()), |checkpoint| checkpoint.write(part, learned))
         };
         let epochs = self.task.config.epochs_of(part.round);
         let mut unsaved = 0;
@@ -234,7 +329,11 @@ impl Learner<'_> {
         frozen: Option<&SlotVectors>,
     ) -> Result<u64, StageError> {
         let config = &self.task.config;
-        let shuffle = config.shuffle.then_some(Shuffle { seed: self.task.seed, part: part.number, epoch });
+        let shuffle = config.shuffle.then_some(Shuffle {
+            seed: self.task.seed,
+            part: part.number,
+            epoch,
+        });
         let order = Order::new(self.rows, &part.empties, shuffle);
         let check = || self.context.check();
         let read = |group: usize, rows: &mut Vec<TrainingRow>| -> Result<(), StageError> {
@@ -271,33 +370,56 @@ impl Learner<'_> {
         let quantum = self.task.config.quantum;
         let unit = f64::from(quantum << self.task.config.fraction_bits);
         let most = i32::from(self.task.features.weight_max()) / quantum;
-        let round = |&weight: &i32| (((f64::from(weight) / unit).round() as i32).clamp(-most, most) * quantum) as i16;
+        let round = |&weight: &i32| {
+            (((f64::from(weight) / unit).round() as i32).clamp(-most, most) * quantum) as i16
+        };
         let (mut weights, mut visits, mut vectors) = (Vec::new(), Vec::new(), Vec::new());
         for phase in plan.last_round().map(|part| &learned[&part.number]) {
             let rounded: Vec<i16> = phase.weights.iter().map(round).collect();
             weights.extend(map.spread(&rounded));
             visits.extend(map.at_canonical(&phase.visits));
         }
-        for group in plan.round(Round::Vectors).map(|part| &learned[&part.number]) {
+        for group in plan
+            .round(Round::Vectors)
+            .map(|part| &learned[&part.number])
+        {
             let components = self.shipped_vectors(group);
-            let components: Vec<i8> = components.iter().map(|component| (component >> FRACTION_BITS) as i8).collect();
+            let components: Vec<i8> = components
+                .iter()
+                .map(|component| (component >> FRACTION_BITS) as i8)
+                .collect();
             let by_slot: Vec<&[i8]> = components.chunks_exact(map.set.vector_size()).collect();
             vectors.extend(map.spread(&by_slot).flatten());
         }
         let set = Arc::clone(&self.task.features);
-        Model::draft(Evaluation::with_vectors(set, weights, vectors).expect("mirrors share a slot"), visits)
+        Model::draft(
+            Evaluation::with_vectors(set, weights, vectors).expect("mirrors share a slot"),
+            visits,
+        )
     }
 
     /// The mean error of each epoch over the rows of all parts of the round of a part, before each row's update.
     fn losses(&self, part: Option<&TrainPart>, learned: &LearnedParts) -> Vec<EpochLoss> {
-        let Some(round) = part.map(|part| part.round) else { return Vec::new() };
+        let Some(round) = part.map(|part| part.round) else {
+            return Vec::new();
+        };
         let (config, parts) = (&self.task.config, || self.plan.round(round));
         // A millidisc has this many units of the errors.
-        let units = if round == Round::Vectors { 1.0 } else { f64::from(1_u32 << config.fraction_bits) };
+        let units = if round == Round::Vectors {
+            1.0
+        } else {
+            f64::from(1_u32 << config.fraction_bits)
+        };
         let rows: u64 = parts().map(|part| self.rows.row_count(&part.empties)).sum();
-        let errors = |epoch: usize| parts().map(|part| u128::from(learned[&part.number].errors[epoch])).sum::<u128>();
+        let errors = |epoch: usize| {
+            parts()
+                .map(|part| u128::from(learned[&part.number].errors[epoch]))
+                .sum::<u128>()
+        };
         let mean = |epoch| errors(epoch) as f64 / Score::in_millidiscs(units) / rows.max(1) as f64;
-        (0..config.epochs_of(round) as usize).map(|epoch| EpochLoss { mae: mean(epoch) }).collect()
+        (0..config.epochs_of(round) as usize)
+            .map(|epoch| EpochLoss { mae: mean(epoch) })
+            .collect()
     }
 }
 
@@ -312,7 +434,9 @@ impl Lesson<'_> {
                 let visits = if epoch == 0 { config.epochs } else { 0 };
                 weights.learn(rows, config.schedule().ratio_of(epoch), visits)
             }
-            Self::Vectors(vectors) => vectors.learn(rows, config.vectors.schedule().ratio_of(epoch)),
+            Self::Vectors(vectors) => {
+                vectors.learn(rows, config.vectors.schedule().ratio_of(epoch))
+            }
         }
     }
 
@@ -320,9 +444,16 @@ impl Lesson<'_> {
     fn learned(&self, errors: &[u64]) -> Learned {
         let (weights, visits) = match self {
             Self::Weights(weights) => (weights.weights.clone(), &weights.visits),
-            Self::Vectors(vectors) => (vectors.vectors.components(vectors.map.set.vector_size()), &vectors.visits),
+            Self::Vectors(vectors) => (
+                vectors.vectors.components(vectors.map.set.vector_size()),
+                &vectors.visits,
+            ),
         };
-        Learned { weights, visits: visits.clone(), errors: errors.to_vec() }
+        Learned {
+            weights,
+            visits: visits.clone(),
+            errors: errors.to_vec(),
+        }
     }
 }
 
@@ -356,7 +487,12 @@ mod tests {
     }
 
     /// What a training by a kernel learns, beginning from a model or from nothing.
-    fn learned(config: &Checked<TrainConfig>, features: &str, kernel: KernelChoice, begin: Option<Model>) -> Model {
+    fn learned(
+        config: &Checked<TrainConfig>,
+        features: &str,
+        kernel: KernelChoice,
+        begin: Option<Model>,
+    ) -> Model {
         let task = TrainTask {
             config: config.clone(),
             seed: 1,
@@ -369,12 +505,22 @@ mod tests {
         };
         let mut initial = Initial::new(&task).unwrap();
         initial.model = begin.unwrap_or(initial.model);
-        let (set, plan) = (TrainingSet::of_rows(&rows()), TrainPlan::new(&task.features, config));
+        let (set, plan) = (
+            TrainingSet::of_rows(&rows()),
+            TrainPlan::new(&task.features, config),
+        );
         let mut map = SlotMap::new(&task.features);
         map.kernel = kernel;
         let (rows, context) = (&set.training, context(&NEVER));
-        let learner =
-            Learner { task: &task, plan: &plan, map: &map, initial: &initial, rows, checkpoint: None, context };
+        let learner = Learner {
+            task: &task,
+            plan: &plan,
+            map: &map,
+            initial: &initial,
+            rows,
+            checkpoint: None,
+            context,
+        };
         learner.run().unwrap().0
     }
 
@@ -385,11 +531,21 @@ mod tests {
             let config = config(|train| train.vectors.ratio = 0.05);
             let learned = |kernel| learned(&config, &features, kernel, None);
             let plain = learned(KernelChoice::PORTABLE);
-            let moved = plain.evaluation.vectors().iter().filter(|component| 3 < component.abs()).count();
+            let moved = plain
+                .evaluation
+                .vectors()
+                .iter()
+                .filter(|component| 3 < component.abs())
+                .count();
             assert!(100 < moved, "{moved} components moved");
-            let hashes: Vec<(KernelChoice, ContentHash)> =
-                KernelChoice::all().into_iter().map(|kernel| (kernel, learned(kernel).content_hash())).collect();
-            assert!(hashes.iter().all(|(_, hash)| *hash == plain.content_hash()), "{size} components: {hashes:?}");
+            let hashes: Vec<(KernelChoice, ContentHash)> = KernelChoice::all()
+                .into_iter()
+                .map(|kernel| (kernel, learned(kernel).content_hash()))
+                .collect();
+            assert!(
+                hashes.iter().all(|(_, hash)| *hash == plain.content_hash()),
+                "{size} components: {hashes:?}"
+            );
         }
     }
 
@@ -403,11 +559,22 @@ mod tests {
             })
         };
         for shuffle in [false, true] {
-            let learned = |epochs, begin| learned(&config(shuffle, epochs), FEATURES, KernelChoice::detect(), begin);
+            let learned = |epochs, begin| {
+                learned(
+                    &config(shuffle, epochs),
+                    FEATURES,
+                    KernelChoice::detect(),
+                    begin,
+                )
+            };
             let [once, twice] = [1, 2].map(|epochs| learned(epochs, None));
             // The first order, and the first order again.
             let again = learned(1, Some(once));
-            assert_eq!(again.evaluation.weights() == twice.evaluation.weights(), !shuffle, "shuffle {shuffle}");
+            assert_eq!(
+                again.evaluation.weights() == twice.evaluation.weights(),
+                !shuffle,
+                "shuffle {shuffle}"
+            );
         }
     }
 }

@@ -68,24 +68,39 @@ pub struct Judgment {
 
 impl Judgment {
     fn new() -> Self {
-        Self { sums: vec![Default::default(); EMPTIES_MAX as usize + 1], visited: 0 }
+        Self {
+            sums: vec![Default::default(); EMPTIES_MAX as usize + 1],
+            visited: 0,
+        }
     }
 
     fn merge(mut self, other: &Self) -> Self {
         let theirs = other.sums.iter().flatten().flatten();
-        self.sums.iter_mut().flatten().flatten().zip(theirs).for_each(|(ours, theirs)| ours.merge(theirs));
+        self.sums
+            .iter_mut()
+            .flatten()
+            .flatten()
+            .zip(theirs)
+            .for_each(|(ours, theirs)| ours.merge(theirs));
         self.visited += other.visited;
         self
     }
 
     /// Adds a row that has this value.
     fn add(&mut self, row: &JudgedRow, value: Score) {
-        let labels = [Some(row.row.target), row.score, row.result, row.score.filter(|_| row.exact)];
+        let labels = [
+            Some(row.row.target),
+            row.score,
+            row.result,
+            row.score.filter(|_| row.exact),
+        ];
         let by_label = &mut self.sums[usize::from(row.as_ref().empties().min(EMPTIES_MAX))];
         for (sums, label) in by_label.iter_mut().zip(labels) {
             let Some(label) = label else { continue };
             let classes = SCORE_CLASSES[..SCORE_CLASSES.len() - 1].iter();
-            let class = classes.filter(|&&most| Score::from(Discs(most as i32)) < label.abs()).count();
+            let class = classes
+                .filter(|&&most| Score::from(Discs(most as i32)) < label.abs())
+                .count();
             sums[class].add(value, label);
         }
     }
@@ -94,11 +109,22 @@ impl Judgment {
     pub fn errors(&self) -> [Errors; LABELS] {
         std::array::from_fn(|label| {
             let by_class = || self.sums.iter().map(|by_label| &by_label[label]);
-            let range = |min: u32, max: u32, sums: Sums| RangeError { min, max, error: sums.error() };
-            let by_empties = (0..).zip(by_class()).map(|(empties, sums)| range(empties, empties, Sums::of_all(sums)));
-            let classes = [0].into_iter().chain(SCORE_CLASSES).zip(SCORE_CLASSES).enumerate();
+            let range = |min: u32, max: u32, sums: Sums| RangeError {
+                min,
+                max,
+                error: sums.error(),
+            };
+            let by_empties = (0..)
+                .zip(by_class())
+                .map(|(empties, sums)| range(empties, empties, Sums::of_all(sums)));
+            let classes = [0]
+                .into_iter()
+                .chain(SCORE_CLASSES)
+                .zip(SCORE_CLASSES)
+                .enumerate();
             let of_class = |class: usize| Sums::of_all(by_class().map(|sums| &sums[class]));
-            let by_score = classes.map(|(class, (least, most))| range(least, most, of_class(class)));
+            let by_score =
+                classes.map(|(class, (least, most))| range(least, most, of_class(class)));
             Errors {
                 all: Sums::of_all(by_class().flatten()).error(),
                 by_empties: by_empties.filter(|range| 0 < range.error.rows).collect(),
@@ -111,10 +137,16 @@ impl Judgment {
     pub fn coverage(&self, model: &Model) -> Coverage {
         let (set, canonical) = (model.evaluation.set(), model.evaluation.set().canonical());
         // Every row has a target.
-        let rows = Sums::of_all(self.sums.iter().flat_map(|[by_target, ..]| by_target)).points.count;
-        let is_own = |place: usize| canonical[place % canonical.len()] as usize == place % canonical.len();
+        let rows = Sums::of_all(self.sums.iter().flat_map(|[by_target, ..]| by_target))
+            .points
+            .count;
+        let is_own =
+            |place: usize| canonical[place % canonical.len()] as usize == place % canonical.len();
         let weights = (0..model.visits.len()).filter(|&place| is_own(place));
-        let unvisited = weights.clone().filter(|&place| model.visits[place] == 0).count();
+        let unvisited = weights
+            .clone()
+            .filter(|&place| model.visits[place] == 0)
+            .count();
         Coverage {
             seen: self.visited as f64 / (rows * set.features_per_position() as u64).max(1) as f64,
             weights: weights.count() as u64,
@@ -151,7 +183,8 @@ fn judge_rows<R: BlockRow + Into<JudgedRow>>(
     let (kernel, set) = (KernelChoice::detect(), evaluation.set());
     let count = set.features_per_position();
     let judge_block = |block| {
-        let (mut block_rows, mut features, mut judgment) = (Vec::new(), Vec::new(), Judgment::new());
+        let (mut block_rows, mut features, mut judgment) =
+            (Vec::new(), Vec::new(), Judgment::new());
         rows.read(block, &(0..=EMPTIES_MAX), &mut block_rows)?;
         for rows in block_rows.chunks(CHUNK_ROWS) {
             context.check()?;
@@ -160,10 +193,12 @@ fn judge_rows<R: BlockRow + Into<JudgedRow>>(
             for (&row, features) in rows.iter().zip(features.chunks_exact(count)) {
                 let row: JudgedRow = row.into();
                 let empties = row.as_ref().empties();
-                let value = evaluation.value_of(empties, features.iter().map(|&feature| feature as usize));
+                let value =
+                    evaluation.value_of(empties, features.iter().map(|&feature| feature as usize));
                 judgment.add(&row, value);
                 if let Some(visits) = visits {
-                    let visits = &visits[set.phase(empties) * set.feature_count()..][..set.feature_count()];
+                    let visits =
+                        &visits[set.phase(empties) * set.feature_count()..][..set.feature_count()];
                     let is_visited = |&&feature: &&u32| 0 < visits[feature as usize];
                     judgment.visited += features.iter().filter(is_visited).count() as u64;
                 }

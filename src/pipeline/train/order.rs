@@ -39,13 +39,27 @@ impl Shuffle {
 
 impl<'a> Order<'a> {
     /// Blocks in random order; without `shuffle` in the order of the dataset, one by one.
-    pub fn new(rows: &'a Blocks<TrainingRow>, empties: &'a RangeInclusive<u8>, shuffle: Option<Shuffle>) -> Self {
-        let mut numbers: Vec<usize> = (0..rows.block_count()).filter(|&block| 0 < rows.count(block, empties)).collect();
+    pub fn new(
+        rows: &'a Blocks<TrainingRow>,
+        empties: &'a RangeInclusive<u8>,
+        shuffle: Option<Shuffle>,
+    ) -> Self {
+        let mut numbers: Vec<usize> = (0..rows.block_count())
+            .filter(|&block| 0 < rows.count(block, empties))
+            .collect();
         let Some(random) = shuffle else {
             let groups = numbers.into_iter().map(|block| vec![block]).collect();
-            return Self { rows, empties, groups, shuffle };
+            return Self {
+                rows,
+                empties,
+                groups,
+                shuffle,
+            };
         };
-        random.stream(0).shuffle(&mut numbers, || Ok::<(), Infallible>(())).unwrap_or_else(|never| match never {});
+        random
+            .stream(0)
+            .shuffle(&mut numbers, || Ok::<(), Infallible>(()))
+            .unwrap_or_else(|never| match never {});
         let mut groups: Vec<Vec<usize>> = Vec::new();
         let mut count = GROUP_ROWS;
         for block in numbers {
@@ -56,7 +70,12 @@ impl<'a> Order<'a> {
             groups.last_mut().expect("one was just added").push(block);
             count += rows.count(block, empties);
         }
-        Self { rows, empties, groups, shuffle }
+        Self {
+            rows,
+            empties,
+            groups,
+            shuffle,
+        }
     }
 
     /// The rows of a group, in the order in which they are learned; none after the last group.
@@ -91,7 +110,10 @@ mod tests {
     fn rows(count: i32) -> impl Iterator<Item = TrainingRow> {
         (0..count).map(|number| {
             let discs = (1_u64 << (4 + number % 31)) - 1;
-            TrainingRow::new(Position::new(Player(discs), Opponent(1 << 63)).unwrap(), Score(number))
+            TrainingRow::new(
+                Position::new(Player(discs), Opponent(1 << 63)).unwrap(),
+                Score(number),
+            )
         })
     }
 
@@ -102,7 +124,11 @@ mod tests {
         blocks
     }
 
-    fn read(blocks: &Blocks<TrainingRow>, empties: &RangeInclusive<u8>, shuffle: Option<Shuffle>) -> Vec<Vec<i32>> {
+    fn read(
+        blocks: &Blocks<TrainingRow>,
+        empties: &RangeInclusive<u8>,
+        shuffle: Option<Shuffle>,
+    ) -> Vec<Vec<i32>> {
         let order = Order::new(blocks, empties, shuffle);
         let mut group_rows = Vec::new();
         let group = |group| {
@@ -115,20 +141,35 @@ mod tests {
     #[test]
     fn rows_come_in_their_order_or_in_random_groups_and_memory_does_not_matter() {
         const COUNT: i32 = 300_000;
-        let shuffle = |epoch| Some(Shuffle { seed: 1, part: 3, epoch });
+        let shuffle = |epoch| {
+            Some(Shuffle {
+                seed: 1,
+                part: 3,
+                epoch,
+            })
+        };
         for empties in [0..=EMPTIES_MAX, 40..=44] {
-            let expected: Vec<i32> =
-                rows(COUNT).filter(|row| empties.contains(&row.position.empties())).map(|row| row.target.0).collect();
+            let expected: Vec<i32> = rows(COUNT)
+                .filter(|row| empties.contains(&row.position.empties()))
+                .map(|row| row.target.0)
+                .collect();
             let memory = blocks(COUNT, u64::MAX);
             assert_eq!(memory.block_count(), 5);
             assert_eq!(memory.row_count(&empties), expected.len() as u64);
             assert_eq!(read(&memory, &empties, None).concat(), expected);
             let first = read(&memory, &empties, shuffle(0));
             let (last, groups) = first.split_last().unwrap();
-            assert!(groups.iter().all(|group| GROUP_ROWS <= group.len()), "{}", last.len());
+            assert!(
+                groups.iter().all(|group| GROUP_ROWS <= group.len()),
+                "{}",
+                last.len()
+            );
             assert_ne!(first, read(&memory, &empties, shuffle(1)));
             let mut sorted = first.concat();
-            assert!(sorted.windows(2).filter(|pair| pair[0] < pair[1]).count() < sorted.len() * 51 / 100);
+            assert!(
+                sorted.windows(2).filter(|pair| pair[0] < pair[1]).count()
+                    < sorted.len() * 51 / 100
+            );
             sorted.sort_unstable();
             assert_eq!(sorted, expected, "each row comes once");
             for bytes in [0, 3 << 20] {
@@ -144,14 +185,22 @@ mod tests {
         const COUNT: i32 = 300_000;
         let all = blocks(COUNT, u64::MAX);
         let ranges = [36..=37, 40..=44, 60..=60];
-        let shuffle = Some(Shuffle { seed: 1, part: 3, epoch: 0 });
+        let shuffle = Some(Shuffle {
+            seed: 1,
+            part: 3,
+            epoch: 0,
+        });
         let keeping = |memory, ranges: &[RangeInclusive<u8>]| {
             let mut blocks = Blocks::keeping(std::env::temp_dir(), memory, ranges.to_vec());
             blocks.extend(&rows(COUNT).collect::<Vec<_>>()).unwrap();
             blocks.finish().unwrap();
             blocks
         };
-        assert_eq!(keeping(u64::MAX, &[]).block_count(), all.block_count(), "blocks without rows count");
+        assert_eq!(
+            keeping(u64::MAX, &[]).block_count(),
+            all.block_count(),
+            "blocks without rows count"
+        );
         for memory in [0, u64::MAX] {
             let some = keeping(memory, &ranges);
             assert_eq!(
@@ -159,7 +208,10 @@ mod tests {
                 ranges.iter().map(|range| all.row_count(range)).sum::<u64>()
             );
             for range in &ranges {
-                assert!(range.clone().all(|empties| some.keeps(empties)) && !some.keeps(*range.start() - 1));
+                assert!(
+                    range.clone().all(|empties| some.keeps(empties))
+                        && !some.keeps(*range.start() - 1)
+                );
                 assert_eq!(read(&some, range, None), read(&all, range, None));
                 assert_eq!(read(&some, range, shuffle), read(&all, range, shuffle));
             }
@@ -172,6 +224,9 @@ mod tests {
         let mut blocks = Blocks::new(std::env::temp_dir(), u64::MAX);
         blocks.extend(&[empty]).unwrap();
         blocks.finish().unwrap();
-        assert_eq!([blocks.row_count(&(60..=60)), blocks.row_count(&(0..=59))], [1, 0]);
+        assert_eq!(
+            [blocks.row_count(&(60..=60)), blocks.row_count(&(0..=59))],
+            [1, 0]
+        );
     }
 }

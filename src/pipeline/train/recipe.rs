@@ -15,28 +15,47 @@ use std::sync::Arc;
 ///
 /// A missing or damaged one.
 pub fn open_datasets<M>(task: &TrainTask<M>) -> Result<Vec<Dataset>, StageError> {
-    Ok(task.datasets.iter().map(|dataset| Dataset::open(&dataset.folder)).collect::<Result<_, _>>()?)
+    Ok(task
+        .datasets
+        .iter()
+        .map(|dataset| Dataset::open(&dataset.folder))
+        .collect::<Result<_, _>>()?)
 }
 
 /// The contents of datasets.
 pub fn contents(datasets: &[Dataset]) -> Vec<ContentHash> {
-    datasets.iter().map(|dataset| dataset.manifest().content).collect()
+    datasets
+        .iter()
+        .map(|dataset| dataset.manifest().content)
+        .collect()
 }
 
 /// The step that a task is, with the contents of its datasets: the version that it makes names it.
 pub fn step<M: AsRef<KnownModel>>(task: &TrainTask<M>, contents: &[ContentHash]) -> Step {
-    let parent = task.parent.as_ref().map_or("none".to_owned(), |parent| parent.as_ref().content.to_string());
+    let parent = task.parent.as_ref().map_or("none".to_owned(), |parent| {
+        parent.as_ref().content.to_string()
+    });
     let mut inputs = vec![
         ("seed", task.seed.to_string()),
         ("features", pattern_set_hash(&task.features).to_string()),
         ("parent", parent),
     ];
-    inputs.extend(contents.iter().map(|content| ("dataset", content.to_string())));
+    inputs.extend(
+        contents
+            .iter()
+            .map(|content| ("dataset", content.to_string())),
+    );
     let mut step = FACTS.step(&task.config, &inputs);
-    let named = step.settings.iter_mut().filter(|(name, _)| name == "dataset");
-    named.zip(1..).zip(contents).for_each(|((setting, number), content)| {
-        *setting = dataset_setting(number, *content);
-    });
+    let named = step
+        .settings
+        .iter_mut()
+        .filter(|(name, _)| name == "dataset");
+    named
+        .zip(1..)
+        .zip(contents)
+        .for_each(|((setting, number), content)| {
+            *setting = dataset_setting(number, *content);
+        });
     step
 }
 
@@ -54,14 +73,19 @@ pub(super) struct Initial {
 ///
 /// A parent whose vectors have another shape.
 pub(super) fn continues_vectors(task: &TrainTask) -> Result<bool, StageError> {
-    let Some(parent) = inherited(task) else { return Ok(false) };
+    let Some(parent) = inherited(task) else {
+        return Ok(false);
+    };
     let (theirs, ours) = (parent.evaluation.set().vectors(), task.features.vectors());
     if theirs == ours || theirs.size == 0 {
         return Ok(0 < theirs.size);
     }
     let shape = |shape: &VectorShape| match shape.size {
         0 => "no vectors".to_owned(),
-        size => format!("vectors of {size} components for phases from {:?} empty squares", shape.empties_max),
+        size => format!(
+            "vectors of {size} components for phases from {:?} empty squares",
+            shape.empties_max
+        ),
     };
     Err(StageError::Setting(format!(
         "the parent has {} and the features have {}\n\
@@ -75,7 +99,8 @@ pub(super) fn continues_vectors(task: &TrainTask) -> Result<bool, StageError> {
 fn inherited(task: &TrainTask) -> Option<&Model> {
     let parent = task.parent.as_ref().map(|parent| &*parent.model);
     parent.filter(|parent| {
-        task.config.start == Start::Parent && parent.evaluation.set().patterns() == task.features.patterns()
+        task.config.start == Start::Parent
+            && parent.evaluation.set().patterns() == task.features.patterns()
     })
 }
 
@@ -90,7 +115,10 @@ impl Initial {
         let Some(parent) = inherited(task) else {
             let evaluation = Evaluation::zero(Arc::clone(set));
             let visits = vec![0; evaluation.weights().len()];
-            return Ok(Self { model: Model::draft(evaluation, visits), has_vectors });
+            return Ok(Self {
+                model: Model::draft(evaluation, visits),
+                has_vectors,
+            });
         };
         let theirs = parent.evaluation.set();
         let (mut weights, mut visits) = (Vec::new(), Vec::new());
@@ -100,13 +128,22 @@ impl Initial {
             weights.extend_from_slice(&parent.evaluation.weights()[begin..][..set.feature_count()]);
             visits.extend_from_slice(&parent.visits[begin..][..set.feature_count()]);
         }
-        let vectors = if has_vectors { parent.evaluation.vectors().to_vec() } else { vec![0; set.component_count()] };
+        let vectors = if has_vectors {
+            parent.evaluation.vectors().to_vec()
+        } else {
+            vec![0; set.component_count()]
+        };
         if theirs.weight_max() != set.weight_max() {
             // A parent without vectors may have larger weights than fit beside vectors.
             let most = set.weight_max();
-            weights.iter_mut().for_each(|weight| *weight = (*weight).clamp(-most, most));
+            weights
+                .iter_mut()
+                .for_each(|weight| *weight = (*weight).clamp(-most, most));
         }
         let evaluation = Evaluation::with_vectors(Arc::clone(set), weights, vectors);
-        Ok(Self { model: Model::draft(evaluation.expect("the parent's mirrors are equal"), visits), has_vectors })
+        Ok(Self {
+            model: Model::draft(evaluation.expect("the parent's mirrors are equal"), visits),
+            has_vectors,
+        })
     }
 }

@@ -44,12 +44,19 @@ impl Comparison {
     /// Of the games of these datasets.
     pub(super) fn new(datasets: &[Dataset]) -> Self {
         let games: u64 = datasets.iter().map(|dataset| dataset.manifest().done).sum();
-        Self { key_max: u64::MAX / games.div_ceil(COMPARED_MAX).max(1) }
+        Self {
+            key_max: u64::MAX / games.div_ceil(COMPARED_MAX).max(1),
+        }
     }
 
     /// A game, if it is compared.
     pub(super) fn game(self, id: u64, name: &[u8; 16]) -> Option<ComparedGame> {
-        let key = u64::from_le_bytes(*blake3::hash(name).as_bytes().first_chunk().expect("a hash has 32 bytes"));
+        let key = u64::from_le_bytes(
+            *blake3::hash(name)
+                .as_bytes()
+                .first_chunk()
+                .expect("a hash has 32 bytes"),
+        );
         (key <= self.key_max).then_some(ComparedGame { id, key })
     }
 }
@@ -67,7 +74,10 @@ impl Stretch<'_> {
     /// of an equal game for each game.
     fn repeated(&self, elsewhere: &[Option<usize>]) -> Option<usize> {
         let (mut in_order, mut last) = (0, None);
-        for place in elsewhere[self.games.clone()].iter().filter(|place| place.is_some()) {
+        for place in elsewhere[self.games.clone()]
+            .iter()
+            .filter(|place| place.is_some())
+        {
             in_order += usize::from(last < *place);
             last = *place;
         }
@@ -82,7 +92,10 @@ impl Stretch<'_> {
 /// # Errors
 ///
 /// The first stretch of games that is repeated, and where.
-pub(super) fn refuse_repeated(datasets: &[Dataset], parts: &[Vec<ComparedGame>]) -> Result<(), ArtifactError> {
+pub(super) fn refuse_repeated(
+    datasets: &[Dataset],
+    parts: &[Vec<ComparedGame>],
+) -> Result<(), ArtifactError> {
     let games = parts.concat();
     let stretches = stretches(datasets, parts);
     let stretch_at = |place: usize| stretches.partition_point(|stretch| stretch.games.end <= place);
@@ -98,15 +111,31 @@ pub(super) fn refuse_repeated(datasets: &[Dataset], parts: &[Vec<ComparedGame>])
         }
     }
     for stretch in &stretches {
-        let Some(place) = stretch.repeated(&before).or_else(|| stretch.repeated(&after)) else { continue };
+        let Some(place) = stretch
+            .repeated(&before)
+            .or_else(|| stretch.repeated(&after))
+        else {
+            continue;
+        };
         let other = stretches[stretch_at(place)].dataset;
         let (there, remedy) = if ptr::eq(stretch.dataset, other) {
-            ("occur in it twice".to_owned(), "train on a dataset without the second copy")
+            (
+                "occur in it twice".to_owned(),
+                "train on a dataset without the second copy",
+            )
         } else {
-            (format!("are also in {}", other.folder().display()), "train on one of the two datasets only")
+            (
+                format!("are also in {}", other.folder().display()),
+                "train on one of the two datasets only",
+            )
         };
-        let (first, last) = (games[stretch.games.start].id, games[stretch.games.end - 1].id);
-        let reason = format!("its games {first} to {last}, or most of them, {there}: a game counts once\n{remedy}");
+        let (first, last) = (
+            games[stretch.games.start].id,
+            games[stretch.games.end - 1].id,
+        );
+        let reason = format!(
+            "its games {first} to {last}, or most of them, {there}: a game counts once\n{remedy}"
+        );
         return Err(ArtifactError::unfit(stretch.dataset.folder(), reason));
     }
     Ok(())
@@ -121,7 +150,10 @@ fn stretches<'d>(datasets: &'d [Dataset], parts: &[Vec<ComparedGame>]) -> Vec<St
         let mut is_open = false;
         for part in parts.by_ref().take(dataset.part_count()) {
             if !is_open {
-                stretches.push(Stretch { dataset, games: end..end });
+                stretches.push(Stretch {
+                    dataset,
+                    games: end..end,
+                });
             }
             end += part.len();
             let stretch = stretches.last_mut().expect("one is open");
@@ -151,16 +183,23 @@ pub fn refuse_repeated_games(folders: &[PathBuf], context: Context<'_>) -> Resul
         context.check()?;
         let rows = dataset.positions(*part, context.stop)?;
         let games = rows.chunk_by(|left, right| left.1.game_id == right.1.game_id);
-        Ok(games.filter_map(|game| comparison.game(game[0].1.game_id, &game_name(game))).collect())
+        Ok(games
+            .filter_map(|game| comparison.game(game[0].1.game_id, &game_name(game)))
+            .collect())
     };
     let parts = parts_of(&datasets);
-    let games: Result<Vec<_>, StageError> = context.pool()?.install(|| parts.par_iter().map(read).collect());
+    let games: Result<Vec<_>, StageError> = context
+        .pool()?
+        .install(|| parts.par_iter().map(read).collect());
     Ok(refuse_repeated(&datasets, &games?)?)
 }
 
 /// Every part of datasets, in order.
 pub(super) fn parts_of(datasets: &[Dataset]) -> Vec<(&Dataset, usize)> {
-    datasets.iter().flat_map(|dataset| (0..dataset.part_count()).map(move |part| (dataset, part))).collect()
+    datasets
+        .iter()
+        .flat_map(|dataset| (0..dataset.part_count()).map(move |part| (dataset, part)))
+        .collect()
 }
 
 #[cfg(test)]
@@ -175,23 +214,41 @@ mod tests {
         let hash = ContentHash::of(name.as_bytes());
         let mut parts: Vec<Part> = Vec::new();
         for count in counts.map(|count| count as u64) {
-            let file = FileEntry { rows: count, bytes: 1, hash, content: hash };
+            let file = FileEntry {
+                rows: count,
+                bytes: 1,
+                hash,
+                content: hash,
+            };
             let first = parts.last().map_or(0, |last| last.first + last.count);
-            parts.push(Part { first, count, files: [(POSITIONS.name.to_owned(), file)].into() });
+            parts.push(Part {
+                first,
+                count,
+                files: [(POSITIONS.name.to_owned(), file)].into(),
+            });
         }
-        Dataset::unpublished(Path::new(name), Manifest::new(DatasetKind::Imported, hash, u64::MAX, parts)).unwrap()
+        Dataset::unpublished(
+            Path::new(name),
+            Manifest::new(DatasetKind::Imported, hash, u64::MAX, parts),
+        )
+        .unwrap()
     }
 
     /// What is said of datasets with games of these names, part by part; nothing if no game is repeated.
     fn refusal(datasets: &[(&str, Vec<Vec<u64>>)]) -> String {
         let parts: Vec<&Vec<u64>> = datasets.iter().flat_map(|(_, parts)| parts).collect();
-        let datasets: Vec<Dataset> =
-            datasets.iter().map(|(name, parts)| dataset(name, parts.iter().map(Vec::len))).collect();
+        let datasets: Vec<Dataset> = datasets
+            .iter()
+            .map(|(name, parts)| dataset(name, parts.iter().map(Vec::len)))
+            .collect();
         let comparison = Comparison::new(&datasets);
         let game = |(id, name): (u64, &u64)| comparison.game(id, &u128::from(*name).to_le_bytes());
-        let parts: Vec<Vec<ComparedGame>> =
-            parts.iter().map(|part| (0..).zip(*part).filter_map(game).collect()).collect();
-        refuse_repeated(&datasets, &parts).map_or_else(|error| error.to_string(), |()| String::new())
+        let parts: Vec<Vec<ComparedGame>> = parts
+            .iter()
+            .map(|part| (0..).zip(*part).filter_map(game).collect())
+            .collect();
+        refuse_repeated(&datasets, &parts)
+            .map_or_else(|error| error.to_string(), |()| String::new())
     }
 
     fn games(range: Range<u64>) -> Vec<u64> {
@@ -203,14 +260,26 @@ mod tests {
         let two_parts = || vec![games(0..20), games(20..40)];
         let third = || games(0..60).into_iter().step_by(3).collect::<Vec<u64>>();
         for (first, second, expected) in [
-            (two_parts(), two_parts(), "cannot use a: its games 0 to 19, or most of them, are also in b"),
-            (two_parts(), vec![games(0..40)], "cannot use a: its games 0 to 19, or most of them, are also in b"),
+            (
+                two_parts(),
+                two_parts(),
+                "cannot use a: its games 0 to 19, or most of them, are also in b",
+            ),
+            (
+                two_parts(),
+                vec![games(0..40)],
+                "cannot use a: its games 0 to 19, or most of them, are also in b",
+            ),
             (
                 vec![games(0..20), games(20..23)],
                 two_parts(),
                 "cannot use a: its games 0 to 19, or most of them, are also in b",
             ),
-            (vec![games(0..60)], vec![third()], "cannot use b: its games 0 to 19, or most of them, are also in a"),
+            (
+                vec![games(0..60)],
+                vec![third()],
+                "cannot use b: its games 0 to 19, or most of them, are also in a",
+            ),
             (
                 vec![games(90..99), games(0..20)],
                 vec![games(0..40)],
@@ -234,11 +303,21 @@ mod tests {
                 "its games 0 to 19, or most of them, occur in it twice",
             ),
             // All games of a small dataset.
-            (vec![vec![7]], vec![games(0..20)], "cannot use a: its games 0 to 0, or most of them, are also in b"),
+            (
+                vec![vec![7]],
+                vec![games(0..20)],
+                "cannot use a: its games 0 to 0, or most of them, are also in b",
+            ),
         ] {
             let found = refusal(&[("a", first), ("b", second)]);
             assert!(found.contains(expected), "{expected}: {found}");
-            assert!(found.lines().nth(1).is_some_and(|remedy| remedy.starts_with("train on ")), "{found}");
+            assert!(
+                found
+                    .lines()
+                    .nth(1)
+                    .is_some_and(|remedy| remedy.starts_with("train on ")),
+                "{found}"
+            );
         }
         let copies = ["a", "b", "c"].map(|name| (name, two_parts()));
         assert!(refusal(&copies).starts_with("cannot use a: "));
@@ -247,19 +326,32 @@ mod tests {
     #[test]
     fn games_that_are_equal_by_chance_are_not() {
         let draw = |random: &mut RandomStream, openings: u32| -> Vec<Vec<u64>> {
-            (0..5).map(|_| (0..100).map(|_| u64::from(random.below(openings))).collect()).collect()
+            (0..5)
+                .map(|_| {
+                    (0..100)
+                        .map(|_| u64::from(random.below(openings)))
+                        .collect()
+                })
+                .collect()
         };
         let mut random = stream(1, Stream::Remake);
         for openings in [1, 2, 10, 60, 300, 1000] {
             for _ in 0..20 {
                 let [first, second] = [(); 2].map(|()| draw(&mut random, openings));
-                assert_eq!(refusal(&[("a", first), ("b", second)]), "", "{openings} openings");
+                assert_eq!(
+                    refusal(&[("a", first), ("b", second)]),
+                    "",
+                    "{openings} openings"
+                );
             }
         }
         for (first, second) in [
             // Fewer than three quarters of the games.
             (vec![games(0..40)], vec![games(11..51)]),
-            (vec![games(0..20)], vec![games(0..20).into_iter().rev().collect()]),
+            (
+                vec![games(0..20)],
+                vec![games(0..20).into_iter().rev().collect()],
+            ),
             // A few games at the end of a dataset.
             (vec![games(0..20), games(99..100)], vec![games(80..120)]),
         ] {
@@ -270,7 +362,9 @@ mod tests {
     #[test]
     fn of_many_games_some_are_compared_the_same_ones_in_each_dataset() {
         let parts = |first: u64, count: u64| {
-            (0..count).map(|part| games(first + 1000 * part..first + 1000 * (part + 1))).collect()
+            (0..count)
+                .map(|part| games(first + 1000 * part..first + 1000 * (part + 1)))
+                .collect()
         };
         let many = || ("many", parts(0, 600));
         let found = refusal(&[many(), ("copy", parts(100_000, 1))]);
@@ -278,7 +372,9 @@ mod tests {
         assert_eq!(refusal(&[many(), ("other", parts(600_000, 1))]), "");
         let datasets = [dataset("many", [1000; 600].into_iter())];
         let comparison = Comparison::new(&datasets);
-        let compared = (0..600_000_u128).filter(|name| comparison.game(0, &name.to_le_bytes()).is_some()).count();
+        let compared = (0..600_000_u128)
+            .filter(|name| comparison.game(0, &name.to_le_bytes()).is_some())
+            .count();
         assert!((195_000..205_000).contains(&compared), "{compared}");
     }
 }

@@ -61,7 +61,12 @@ pub struct TrainingSet {
 impl From<TrainingRow> for JudgedRow {
     /// A row to learn keeps no label beside its target.
     fn from(row: TrainingRow) -> Self {
-        Self { row, score: None, result: None, exact: false }
+        Self {
+            row,
+            score: None,
+            result: None,
+            exact: false,
+        }
     }
 }
 
@@ -71,7 +76,12 @@ impl TrainingRow {
 
     /// A row that counts in full.
     pub const fn new(position: Position, target: Score) -> Self {
-        Self { position, target, weight: Self::WEIGHT_ONE, place: 0 }
+        Self {
+            position,
+            target,
+            weight: Self::WEIGHT_ONE,
+            place: 0,
+        }
     }
 }
 
@@ -92,9 +102,17 @@ impl TrainingSet {
     #[cfg(test)]
     pub(super) fn of_rows(rows: &[TrainingRow]) -> Self {
         let mut training = Blocks::new(PathBuf::new(), u64::MAX);
-        training.extend(rows).and_then(|()| training.finish()).expect("nothing is written");
+        training
+            .extend(rows)
+            .and_then(|()| training.finish())
+            .expect("nothing is written");
         let validation = Blocks::new(PathBuf::new(), u64::MAX);
-        Self { training, validation, unlabeled: 0, yardstick_rows: 0 }
+        Self {
+            training,
+            validation,
+            unlabeled: 0,
+            yardstick_rows: 0,
+        }
     }
 
     fn add(&mut self, part: PartRows) -> Result<(), ArtifactError> {
@@ -112,16 +130,23 @@ fn weight(target: Score, scale: f64) -> u16 {
         return TrainingRow::WEIGHT_ONE;
     }
     let share = target.discs() / scale;
-    (f64::from(TrainingRow::WEIGHT_ONE) / (1.0 + share * share)).round().max(1.0) as u16
+    (f64::from(TrainingRow::WEIGHT_ONE) / (1.0 + share * share))
+        .round()
+        .max(1.0) as u16
 }
 
 /// The error of a training without rows to learn.
 fn no_rows(task: &TrainTask, set: &TrainingSet) -> StageError {
-    let names: Vec<String> = task.datasets.iter().map(|dataset| dataset.folder.display().to_string()).collect();
+    let names: Vec<String> = task
+        .datasets
+        .iter()
+        .map(|dataset| dataset.folder.display().to_string())
+        .collect();
     let (min, max) = (task.config.empties_min, task.config.empties_max);
     let names = names.join(", ");
     if !set.validation.is_empty() {
-        let reason = format!("cannot train: all games of {names} are held out, by train.validation");
+        let reason =
+            format!("cannot train: all games of {names} are held out, by train.validation");
         return StageError::NoRows(format!("{reason}\nlower it, or add games"));
     }
     let mut text = format!("cannot train: {names} has no rows with {min} to {max} empty squares");
@@ -149,7 +174,11 @@ fn no_rows(task: &TrainTask, set: &TrainingSet) -> StageError {
 /// # Errors
 ///
 /// Damage of any kind, no rows to learn, a full disk, or an interruption.
-pub fn read_rows(task: &TrainTask, datasets: &[Dataset], context: Context<'_>) -> Result<TrainingSet, StageError> {
+pub fn read_rows(
+    task: &TrainTask,
+    datasets: &[Dataset],
+    context: Context<'_>,
+) -> Result<TrainingSet, StageError> {
     let folder = task.registry.folder();
     let set = TrainingSet {
         training: Blocks::new(folder.to_owned(), task.memory / 2),
@@ -169,7 +198,12 @@ pub(super) fn read_some_rows(
 ) -> Result<TrainingSet, StageError> {
     let training = Blocks::keeping(task.registry.folder().to_owned(), task.memory / 2, kept);
     let validation = Blocks::keeping(PathBuf::new(), u64::MAX, Vec::new());
-    let set = TrainingSet { training, validation, unlabeled: 0, yardstick_rows: 0 };
+    let set = TrainingSet {
+        training,
+        validation,
+        unlabeled: 0,
+        yardstick_rows: 0,
+    };
     filled(set, task, datasets, context)
 }
 
@@ -182,11 +216,17 @@ fn filled(
 ) -> Result<TrainingSet, StageError> {
     let (parts, comparison) = (parts_of(datasets), Comparison::new(datasets));
     let mut games = Vec::new();
-    let rows = parts.iter().map(|(dataset, part)| dataset.manifest().parts[*part].files[POSITIONS.name].rows);
+    let rows = parts
+        .iter()
+        .map(|(dataset, part)| dataset.manifest().parts[*part].files[POSITIONS.name].rows);
     let most = rows.max().unwrap_or(0).max(1);
-    let together = (task.memory / 4 / (most * DECODED_SIZE)).clamp(1, 4 * context.threads as u64) as usize;
+    let together =
+        (task.memory / 4 / (most * DECODED_SIZE)).clamp(1, 4 * context.threads as u64) as usize;
     let read = |parts: &[(&Dataset, usize)]| -> Result<Vec<PartRows>, StageError> {
-        parts.par_iter().map(|(dataset, part)| read_part(task, dataset, *part, comparison, context)).collect()
+        parts
+            .par_iter()
+            .map(|(dataset, part)| read_part(task, dataset, *part, comparison, context))
+            .collect()
     };
     let mut add_all = |parts: Vec<PartRows>| {
         parts.into_iter().try_for_each(|mut part| {
@@ -205,7 +245,11 @@ fn filled(
     refuse_repeated(datasets, &games)?;
     set.training.finish()?;
     set.validation.finish()?;
-    if set.training.is_empty() { Err(no_rows(task, &set)) } else { Ok(set) }
+    if set.training.is_empty() {
+        Err(no_rows(task, &set))
+    } else {
+        Ok(set)
+    }
 }
 
 #[derive(Default)]
@@ -232,7 +276,9 @@ fn read_part(
     for game in rows.chunk_by(|(_, left), (_, right)| left.game_id == right.game_id) {
         context.check()?;
         let name = game_name(game);
-        result.games.extend(comparison.game(game[0].1.game_id, &name));
+        result
+            .games
+            .extend(comparison.game(game[0].1.game_id, &name));
         result.add_game(task, &name, game);
     }
     Ok(result)
@@ -255,10 +301,18 @@ impl PartRows {
                 continue;
             };
             let weight = weight(target, config.weight_scale);
-            let learned = TrainingRow { weight, ..TrainingRow::new(*position, target) };
+            let learned = TrainingRow {
+                weight,
+                ..TrainingRow::new(*position, target)
+            };
             if held_out {
                 let (score, result, exact) = (row.score, result(row), row.exact == Some(true));
-                self.validation.push(JudgedRow { row: learned, score, result, exact });
+                self.validation.push(JudgedRow {
+                    row: learned,
+                    score,
+                    result,
+                    exact,
+                });
             } else {
                 self.training.push(learned);
             }
@@ -289,7 +343,8 @@ impl BlockRow for TrainingRow {
     fn read(bytes: &[u8]) -> Self {
         let [player, opponent] = [0, 8].map(|begin| u64::from_le_bytes(field(bytes, begin)));
         Self {
-            position: Position::new(Player(player), Opponent(opponent)).expect("a scratch file holds positions"),
+            position: Position::new(Player(player), Opponent(opponent))
+                .expect("a scratch file holds positions"),
             target: Score(i32::from_le_bytes(field(bytes, 16))),
             weight: u16::from_le_bytes(field(bytes, 20)),
             place: u16::from_le_bytes(field(bytes, 22)),
@@ -309,7 +364,8 @@ impl BlockRow for JudgedRow {
     }
 
     fn read(bytes: &[u8]) -> Self {
-        let [score, result] = [0, 4].map(|begin| Score(i32::from_le_bytes(field(bytes, TrainingRow::SIZE + begin))));
+        let [score, result] =
+            [0, 4].map(|begin| Score(i32::from_le_bytes(field(bytes, TrainingRow::SIZE + begin))));
         let flags = bytes[TrainingRow::SIZE + 8];
         Self {
             row: TrainingRow::read(bytes),
@@ -327,23 +383,47 @@ mod tests {
     #[test]
     fn rows_survive_their_bytes() {
         let mut bytes = Vec::new();
-        let row = TrainingRow { position: Position::START, target: Score::MIN, weight: 17, place: 65_535 };
+        let row = TrainingRow {
+            position: Position::START,
+            target: Score::MIN,
+            weight: 17,
+            place: 65_535,
+        };
         row.write(&mut bytes);
-        assert_eq!((bytes.len(), TrainingRow::read(&bytes)), (TrainingRow::SIZE, row));
-        for (score, result, exact) in [(None, Some(-3000), false), (Some(-7), None, true), (Some(0), Some(0), true)] {
+        assert_eq!(
+            (bytes.len(), TrainingRow::read(&bytes)),
+            (TrainingRow::SIZE, row)
+        );
+        for (score, result, exact) in [
+            (None, Some(-3000), false),
+            (Some(-7), None, true),
+            (Some(0), Some(0), true),
+        ] {
             let [score, result] = [score, result].map(|score| score.map(Score));
-            let row = JudgedRow { row, score, result, exact };
+            let row = JudgedRow {
+                row,
+                score,
+                result,
+                exact,
+            };
             bytes.clear();
             row.write(&mut bytes);
-            assert_eq!((bytes.len(), JudgedRow::read(&bytes)), (JudgedRow::SIZE, row));
+            assert_eq!(
+                (bytes.len(), JudgedRow::read(&bytes)),
+                (JudgedRow::SIZE, row)
+            );
         }
     }
 
     #[test]
     fn even_positions_count_most() {
-        for (target, scale, expected) in
-            [(0, 20.0, 256), (-20_000, 20.0, 128), (60_000, 20.0, 26), (64_000, 0.5, 1), (64_000, 0.0, 256)]
-        {
+        for (target, scale, expected) in [
+            (0, 20.0, 256),
+            (-20_000, 20.0, 128),
+            (60_000, 20.0, 26),
+            (64_000, 0.5, 1),
+            (64_000, 0.0, 256),
+        ] {
             assert_eq!(weight(Score(target), scale), expected, "{target} {scale}");
         }
     }

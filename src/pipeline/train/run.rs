@@ -10,7 +10,9 @@ use super::slots::SlotMap;
 use super::task::{FACTS, LabelErrors, TrainMetrics, TrainReport, TrainTask};
 use crate::artifact::model::document::VersionOrigin;
 use crate::artifact::publish::temporary::sweep;
-use crate::artifact::{ArtifactError, ContentHash, Dataset, DatasetEntry, FolderLock, Model, ModelKind, POSITIONS};
+use crate::artifact::{
+    ArtifactError, ContentHash, Dataset, DatasetEntry, FolderLock, Model, ModelKind, POSITIONS,
+};
 use crate::engine::EMPTIES_MAX;
 use crate::pipeline::yardstick::exact_mae;
 use crate::pipeline::{Context, StageError};
@@ -53,7 +55,12 @@ pub fn train(task: &TrainTask, context: Context<'_>) -> Result<TrainReport, Stag
     context.check()?;
     let id = task.registry.publish(&model, &origin)?.to_string();
     checkpoint.remove()?;
-    Ok(TrainReport { skipped: false, id, content: model.content_hash(), metrics })
+    Ok(TrainReport {
+        skipped: false,
+        id,
+        content: model.content_hash(),
+        metrics,
+    })
 }
 
 fn dataset_entry(dataset: &Dataset) -> DatasetEntry {
@@ -68,12 +75,17 @@ fn dataset_entry(dataset: &Dataset) -> DatasetEntry {
 }
 
 /// How much of a training that was stopped is done, if there is one: epochs of its parts, and how many there are.
-pub fn epochs_done<M>(task: &TrainTask<M>, step: ContentHash) -> Result<Option<[u64; 2]>, ArtifactError> {
+pub fn epochs_done<M>(
+    task: &TrainTask<M>,
+    step: ContentHash,
+) -> Result<Option<[u64; 2]>, ArtifactError> {
     let plan = TrainPlan::new(&task.features, &task.config);
     let (checkpoint, map) = (Checkpoint::new(task, step), SlotMap::new(&task.features));
     let (mut done, mut all) = (0, 0);
     for part in &plan.parts {
-        done += checkpoint.read(part, &map)?.map_or(0, |learned| learned.errors.len() as u64);
+        done += checkpoint
+            .read(part, &map)?
+            .map_or(0, |learned| learned.errors.len() as u64);
         all += u64::from(task.config.epochs_of(part.round));
     }
     Ok((0 < done).then_some([done, all]))
@@ -84,7 +96,11 @@ pub fn epochs_done<M>(task: &TrainTask<M>, step: ContentHash) -> Result<Option<[
 /// # Errors
 ///
 /// [`StageError::Interrupted`], or threads that do not start.
-pub fn fit(task: &TrainTask, set: &TrainingSet, context: Context<'_>) -> Result<(Model, TrainMetrics), StageError> {
+pub fn fit(
+    task: &TrainTask,
+    set: &TrainingSet,
+    context: Context<'_>,
+) -> Result<(Model, TrainMetrics), StageError> {
     fit_from(task, set, None, context)
 }
 
@@ -96,13 +112,28 @@ fn fit_from(
     context: Context<'_>,
 ) -> Result<(Model, TrainMetrics), StageError> {
     let initial = Initial::new(task)?;
-    let (plan, map) = (TrainPlan::new(&task.features, &task.config), SlotMap::new(&task.features));
-    let baseline = task.parent.as_ref().map_or(&initial.model.evaluation, |parent| &parent.model.evaluation);
+    let (plan, map) = (
+        TrainPlan::new(&task.features, &task.config),
+        SlotMap::new(&task.features),
+    );
+    let baseline = task
+        .parent
+        .as_ref()
+        .map_or(&initial.model.evaluation, |parent| &parent.model.evaluation);
     let [before, ..] = judge(baseline, None, set, context)?.errors();
     let rows = &set.training;
-    let learner = Learner { task, plan: &plan, map: &map, initial: &initial, rows, checkpoint, context };
+    let learner = Learner {
+        task,
+        plan: &plan,
+        map: &map,
+        initial: &initial,
+        rows,
+        checkpoint,
+        context,
+    };
     let visits = learner.visits(&plan.parts);
-    let (model, [epochs, vector_epochs]) = context.observe(FACTS.name, visits, "rows", || learner.run())?;
+    let (model, [epochs, vector_epochs]) =
+        context.observe(FACTS.name, visits, "rows", || learner.run())?;
     let judgment = judge(&model.evaluation, Some(&model.visits), set, context)?;
     let [after, score, result, exact] = judgment.errors();
     let all = 0..=EMPTIES_MAX;
@@ -117,7 +148,11 @@ fn fit_from(
         vector_epochs,
         before,
         after,
-        labels: LabelErrors { score, result, exact },
+        labels: LabelErrors {
+            score,
+            result,
+            exact,
+        },
         exact_mae: Some(exact_mae(&model.evaluation)),
         coverage: judgment.coverage(&model),
     };
@@ -126,9 +161,20 @@ fn fit_from(
 
 /// Learning alone, without any judgment: the number of rows learned, each as often as it was visited.
 pub fn learn(task: &TrainTask, set: &TrainingSet, context: Context<'_>) -> Result<u64, StageError> {
-    let (plan, map) = (TrainPlan::new(&task.features, &task.config), SlotMap::new(&task.features));
+    let (plan, map) = (
+        TrainPlan::new(&task.features, &task.config),
+        SlotMap::new(&task.features),
+    );
     let (initial, rows) = (&Initial::new(task)?, &set.training);
-    let learner = Learner { task, plan: &plan, map: &map, initial, rows, checkpoint: None, context };
+    let learner = Learner {
+        task,
+        plan: &plan,
+        map: &map,
+        initial,
+        rows,
+        checkpoint: None,
+        context,
+    };
     let visits = learner.visits(&plan.parts);
     context.observe(FACTS.name, visits, "rows", || learner.run())?;
     Ok(visits)

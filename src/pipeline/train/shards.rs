@@ -31,10 +31,17 @@ impl Shards for TrainShards<'_> {
     /// Only the checkpoints are read. If the model is published, no part need be learned.
     fn progress(&self, _ahead: usize, _context: Context<'_>) -> Result<PartsProgress, StageError> {
         let parts = &self.plan.parts;
-        let done = if self.is_published()? { vec![true; parts.len()] } else { self.done()? };
+        let done = if self.is_published()? {
+            vec![true; parts.len()]
+        } else {
+            self.done()?
+        };
         let first = parts.iter().zip(&done).find(|(_, is_done)| !**is_done);
         let is_early = |part: &TrainPart| first.is_some_and(|(first, _)| first.round < part.round);
-        Ok(PartsProgress { wanted: 0..parts.partition_point(|part| !is_early(part)), done })
+        Ok(PartsProgress {
+            wanted: 0..parts.partition_point(|part| !is_early(part)),
+            done,
+        })
     }
 
     /// Learns the `wanted` parts, as far as they are not finished, and leaves them as checkpoints in the registry's folder.
@@ -68,12 +75,20 @@ impl Shards for TrainShards<'_> {
         context.check_budget()?;
         let (updates, _) = self.learn(&missing, Some(self.checkpoint.clone()), context)?;
         let made = [("parts", missing.len() as u64), ("updates", updates)].into();
-        Ok(PartsReport { skipped: false, made })
+        Ok(PartsReport {
+            skipped: false,
+            made,
+        })
     }
 
     fn check(&self, seed: u64, context: Context<'_>) -> Result<MadeAgain, StageError> {
         let count = self.check_phase(seed, context)?.map_or(0, |_| 1);
-        Ok(MadeAgain { unit: "phases", count, of: self.plan.round(Round::Phases).count() as u64, seed })
+        Ok(MadeAgain {
+            unit: "phases",
+            count,
+            of: self.plan.round(Round::Phases).count() as u64,
+            seed,
+        })
     }
 }
 
@@ -88,7 +103,14 @@ impl<'a> TrainShards<'a> {
         let step = step(task, &contents(&datasets)).id;
         let plan = TrainPlan::new(&task.features, &task.config);
         let (map, checkpoint) = (SlotMap::new(&task.features), Checkpoint::new(task, step));
-        Ok(Self { task, datasets, step, plan, map, checkpoint })
+        Ok(Self {
+            task,
+            datasets,
+            step,
+            plan,
+            map,
+            checkpoint,
+        })
     }
 
     /// Learns the weights of one phase again, drawn by a seed, and the wide part from which they begin, and compares: the number
@@ -103,17 +125,27 @@ impl<'a> TrainShards<'a> {
     ///
     /// [`StageError::Unfinished`] with the first part that is not finished; a part that has learned something else, with its
     /// file; otherwise as [`train`](super::run::train).
-    pub fn check_phase(&self, sample_seed: u64, context: Context<'_>) -> Result<Option<usize>, StageError> {
+    pub fn check_phase(
+        &self,
+        sample_seed: u64,
+        context: Context<'_>,
+    ) -> Result<Option<usize>, StageError> {
         if self.is_published()? {
             return Ok(None);
         }
         if let Some(part) = self.done()?.iter().position(|is_done| !is_done) {
-            return Err(StageError::Unfinished { part, folder: self.checkpoint.folder.clone() });
+            return Err(StageError::Unfinished {
+                part,
+                folder: self.checkpoint.folder.clone(),
+            });
         }
         let count = self.plan.round(Round::Phases).count();
         let phase = number_below(sample_seed, Stream::Remake, b"phase", count as u64) as usize;
         let rounds = [Round::Wide, Round::Phases, Round::Refit];
-        let parts: Vec<&TrainPart> = rounds.into_iter().filter_map(|round| self.plan.of_phase(round, phase)).collect();
+        let parts: Vec<&TrainPart> = rounds
+            .into_iter()
+            .filter_map(|round| self.plan.of_phase(round, phase))
+            .collect();
         let (_, learned) = self.learn(&parts, None, context)?;
         for part in parts {
             if self.finished(part)?.as_ref() != Some(&learned[&part.number]) {
@@ -124,7 +156,10 @@ impl<'a> TrainShards<'a> {
                 return Err(self.false_part(part));
             }
         }
-        Ok(self.plan.of_phase(Round::Phases, phase).map(|part| part.number as usize))
+        Ok(self
+            .plan
+            .of_phase(Round::Phases, phase)
+            .map(|part| part.number as usize))
     }
 
     fn is_published(&self) -> Result<bool, ArtifactError> {
@@ -133,17 +168,25 @@ impl<'a> TrainShards<'a> {
 
     /// Which parts are finished, by number.
     fn done(&self) -> Result<Vec<bool>, ArtifactError> {
-        self.plan.parts.iter().map(|part| Ok(self.finished(part)?.is_some())).collect()
+        self.plan
+            .parts
+            .iter()
+            .map(|part| Ok(self.finished(part)?.is_some()))
+            .collect()
     }
 
     /// The parts with these numbers.
     fn parts(&self, wanted: Range<usize>) -> Result<Vec<&TrainPart>, StageError> {
         let parts = &self.plan.parts;
-        let found = parts.get(wanted.clone()).map(|parts| parts.iter().collect());
+        let found = parts
+            .get(wanted.clone())
+            .map(|parts| parts.iter().collect());
         found.ok_or_else(|| {
             let Range { start, end } = wanted;
             let count = parts.len();
-            StageError::Setting(format!("the training has {count} parts: it has no parts from {start} to before {end}"))
+            StageError::Setting(format!(
+                "the training has {count} parts: it has no parts from {start} to before {end}"
+            ))
         })
     }
 
@@ -179,12 +222,22 @@ impl<'a> TrainShards<'a> {
     ) -> Result<(u64, LearnedParts), StageError> {
         // They are kept in memory from here on: another process may publish the model and remove them.
         let needed = self.needed_by(parts)?;
-        let Self { task, plan, map, .. } = self;
+        let Self {
+            task, plan, map, ..
+        } = self;
         let initial = &Initial::new(task)?;
         context.pool()?.install(|| {
             let kept = parts.iter().map(|part| part.empties.clone()).collect();
             let set = read_some_rows(task, &self.datasets, kept, context)?;
-            let learner = Learner { task, plan, map, initial, rows: &set.training, checkpoint, context };
+            let learner = Learner {
+                task,
+                plan,
+                map,
+                initial,
+                rows: &set.training,
+                checkpoint,
+                context,
+            };
             let visits = learner.visits(parts.iter().copied());
             let learn = || learner.learn_parts(parts.to_vec(), needed);
             Ok((visits, context.observe(FACTS.name, visits, "rows", learn)?))
@@ -192,13 +245,23 @@ impl<'a> TrainShards<'a> {
     }
 
     fn false_part(&self, part: &TrainPart) -> StageError {
-        let is_needed = self.plan.parts.iter().any(|other| self.plan.needs(other).contains(&part));
+        let is_needed = self
+            .plan
+            .parts
+            .iter()
+            .any(|other| self.plan.needs(other).contains(&part));
         let remedy = if is_needed {
-            format!("other parts began from it: remove {} and run all shards again", self.checkpoint.folder.display())
+            format!(
+                "other parts began from it: remove {} and run all shards again",
+                self.checkpoint.folder.display()
+            )
         } else {
             "remove it and run its shard again".to_owned()
         };
-        let reason = format!("learning part {} again gives other weights\n{remedy}", part.number);
+        let reason = format!(
+            "learning part {} again gives other weights\n{remedy}",
+            part.number
+        );
         ArtifactError::damaged(&self.checkpoint.path(part), reason).into()
     }
 }
@@ -213,12 +276,18 @@ pub fn visits_of_parts(features: &PatternSet, config: &TrainConfig, rows: u64) -
 pub fn visits_of_rounds(features: &PatternSet, config: &TrainConfig, rows: u64) -> Vec<Vec<u64>> {
     let visits = |part: &TrainPart| {
         let (least, most) = (config.empties_min.max(1), config.empties_max);
-        let learned = part.empties.clone().filter(|empties| (least..=most).contains(empties)).count();
-        let visits =
-            u128::from(rows) * learned as u128 * u128::from(config.epochs_of(part.round)) / u128::from(EMPTIES_MAX);
+        let learned = part
+            .empties
+            .clone()
+            .filter(|empties| (least..=most).contains(empties))
+            .count();
+        let visits = u128::from(rows) * learned as u128 * u128::from(config.epochs_of(part.round))
+            / u128::from(EMPTIES_MAX);
         u64::try_from(visits).unwrap_or(u64::MAX)
     };
     let parts = TrainPlan::new(features, config).parts;
     let rounds = parts.chunk_by(|left, right| left.round == right.round);
-    rounds.map(|round| round.iter().map(visits).collect()).collect()
+    rounds
+        .map(|round| round.iter().map(visits).collect())
+        .collect()
 }

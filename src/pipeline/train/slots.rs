@@ -29,13 +29,20 @@ impl<'a> SlotMap<'a> {
                 slot_of_feature[feature] = slot_of_feature[canonical as usize];
             }
         }
-        let slot_at = |begin: usize| feature_of_slot.partition_point(|&feature| (feature as usize) < begin);
+        let slot_at =
+            |begin: usize| feature_of_slot.partition_point(|&feature| (feature as usize) < begin);
         let slots_of = |(index, pattern): (usize, &Pattern)| {
             let begin = set.offset(index);
             slot_at(begin)..slot_at(begin + pattern.configuration_count())
         };
         let slots_of_pattern = set.patterns().iter().enumerate().map(slots_of).collect();
-        Self { set, kernel: KernelChoice::detect(), slot_of_feature, feature_of_slot, slots_of_pattern }
+        Self {
+            set,
+            kernel: KernelChoice::detect(),
+            slot_of_feature,
+            feature_of_slot,
+            slots_of_pattern,
+        }
     }
 
     /// The number of slots.
@@ -48,7 +55,9 @@ impl<'a> SlotMap<'a> {
         let patterns = self.slots_of_pattern.iter().enumerate();
         patterns.flat_map(move |(pattern, slots)| {
             let features = &self.feature_of_slot[slots.clone()];
-            features.iter().map(move |&feature| (pattern, feature as usize - self.set.offset(pattern)))
+            features
+                .iter()
+                .map(move |&feature| (pattern, feature as usize - self.set.offset(pattern)))
         })
     }
 
@@ -59,17 +68,32 @@ impl<'a> SlotMap<'a> {
 
     /// What belongs to features as what belongs to slots.
     pub fn gather<T: Copy>(&self, by_feature: &[T]) -> Vec<T> {
-        self.feature_of_slot.iter().map(|&feature| by_feature[feature as usize]).collect()
+        self.feature_of_slot
+            .iter()
+            .map(|&feature| by_feature[feature as usize])
+            .collect()
     }
 
     /// What belongs to slots as what belongs to features, equal for mirrors.
     pub fn spread<'s, T: Copy>(&'s self, by_slot: &'s [T]) -> impl Iterator<Item = T> + 's {
-        self.slot_of_feature.iter().map(|&slot| by_slot[slot as usize])
+        self.slot_of_feature
+            .iter()
+            .map(|&slot| by_slot[slot as usize])
     }
 
     /// What belongs to slots at canonical features, and 0 at others.
     pub fn at_canonical(&self, by_slot: &[u32]) -> impl Iterator<Item = u32> {
-        let slots = self.slot_of_feature.iter().zip(self.set.canonical()).zip(0..);
-        slots.map(|((&slot, &canonical), feature)| if canonical == feature { by_slot[slot as usize] } else { 0 })
+        let slots = self
+            .slot_of_feature
+            .iter()
+            .zip(self.set.canonical())
+            .zip(0..);
+        slots.map(|((&slot, &canonical), feature)| {
+            if canonical == feature {
+                by_slot[slot as usize]
+            } else {
+                0
+            }
+        })
     }
 }

@@ -33,13 +33,17 @@ fn returns(lambda: &Lambda, tempo: f64, rows: &[(Position, PositionRow)]) -> Vec
         let future = match rows.get(index + 1) {
             _ if keeps_score => None,
             None => result(row).map(millidiscs),
-            Some(next) => sign(*position, row, next).and_then(|sign| returns[index + 1].map(|value: f64| sign * value)),
+            Some(next) => sign(*position, row, next)
+                .and_then(|sign| returns[index + 1].map(|value: f64| sign * value)),
         };
         let mixed = |score: f64, future: f64| {
             let lambda = lambda.at(row.empties);
             (1.0 - lambda) * score + lambda * future
         };
-        returns[index] = row.score.map(millidiscs).map(|score| future.map_or(score, |future| mixed(score, future)));
+        returns[index] = row
+            .score
+            .map(millidiscs)
+            .map(|score| future.map_or(score, |future| mixed(score, future)));
     }
     let tempo = |row: &PositionRow| if row.exact == Some(true) { 0.0 } else { tempo };
     let rounded = |(value, (_, row)): (Option<f64>, &(Position, PositionRow))| {
@@ -52,7 +56,11 @@ fn returns(lambda: &Lambda, tempo: f64, rows: &[(Position, PositionRow)]) -> Vec
 fn sign(position: Position, row: &PositionRow, next: &(Position, PositionRow)) -> Option<f64> {
     let square = row.played_move.and_then(Square::new)?;
     let after = position.play(square)?;
-    let (reached, sign) = if row.black_to_move == next.1.black_to_move { (after.pass(), 1.0) } else { (after, -1.0) };
+    let (reached, sign) = if row.black_to_move == next.1.black_to_move {
+        (after.pass(), 1.0)
+    } else {
+        (after, -1.0)
+    };
     let passes = sign < 0.0 || after.legal_moves() == 0;
     (passes && reached == next.0).then_some(sign)
 }

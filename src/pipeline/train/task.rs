@@ -69,7 +69,10 @@ pub struct Lambda(Vec<LambdaRange>);
 
 /// λ for a range of empty squares, which begins at the most for which it holds and ends where the next range begins.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged, expecting = "expected [EMPTIES, LAMBDA] or [EMPTIES, LAMBDA_EVEN, LAMBDA_ODD]")]
+#[serde(
+    untagged,
+    expecting = "expected [EMPTIES, LAMBDA] or [EMPTIES, LAMBDA_EVEN, LAMBDA_ODD]"
+)]
 pub enum LambdaRange {
     /// The most empty squares, and λ.
     Same(u8, f64),
@@ -97,9 +100,14 @@ impl TryFrom<Vec<LambdaRange>> for Lambda {
     type Error = String;
 
     fn try_from(ranges: Vec<LambdaRange>) -> Result<Self, Self::Error> {
-        let descending = ranges.windows(2).all(|pair| pair[1].most() < pair[0].most());
-        let within = |range: &LambdaRange| (0..2).all(|empties| (0.0..=1.0).contains(&range.at(empties)));
-        let begins = ranges.first().is_some_and(|first| first.most() == EMPTIES_MAX);
+        let descending = ranges
+            .windows(2)
+            .all(|pair| pair[1].most() < pair[0].most());
+        let within =
+            |range: &LambdaRange| (0..2).all(|empties| (0.0..=1.0).contains(&range.at(empties)));
+        let begins = ranges
+            .first()
+            .is_some_and(|first| first.most() == EMPTIES_MAX);
         if begins && descending && ranges.iter().all(within) {
             return Ok(Self(ranges));
         }
@@ -197,25 +205,38 @@ pub struct VectorSchedule {
 impl VectorSchedule {
     /// The ratios of its epochs.
     pub const fn schedule(self) -> RatioSchedule {
-        RatioSchedule { first: self.ratio, decay: VECTOR_DECAY }
+        RatioSchedule {
+            first: self.ratio,
+            decay: VECTOR_DECAY,
+        }
     }
 }
 
 impl Default for VectorSchedule {
     fn default() -> Self {
-        Self { ratio: 0.012, epochs: 3 }
+        Self {
+            ratio: 0.012,
+            epochs: 3,
+        }
     }
 }
 
 impl TrainConfig {
     /// The ratios of the epochs of weights.
     pub const fn schedule(&self) -> RatioSchedule {
-        RatioSchedule { first: self.ratio, decay: self.ratio_decay }
+        RatioSchedule {
+            first: self.ratio,
+            decay: self.ratio_decay,
+        }
     }
 
     /// The epochs of a part.
     pub(super) fn epochs_of(&self, round: Round) -> u32 {
-        if round == Round::Vectors { self.vectors.epochs } else { self.epochs }
+        if round == Round::Vectors {
+            self.vectors.epochs
+        } else {
+            self.epochs
+        }
     }
 }
 
@@ -227,11 +248,19 @@ impl ConfigTable for TrainConfig {
         Key::new("ratio_decay", Takes::Number(0.0, 1.0)),
         Key::new("clip", Takes::Whole(1, i16::MAX as i64)).unit("millidiscs"),
         Key::new("fraction_bits", Takes::Whole(0, FRACTION_BITS_MAX)).unit("binary digits"),
-        Key::new("quantum", Takes::Whole(1, QUANTUM_MAX)).unit("millidiscs").optional(),
+        Key::new("quantum", Takes::Whole(1, QUANTUM_MAX))
+            .unit("millidiscs")
+            .optional(),
         Key::new("target", Takes::Words(&["result", "score", "td"])),
-        Key::new("lambda", Takes::Form(LAMBDA_EXPECTED, |value| Lambda::deserialize(value).is_ok()))
-            .only("target", &["td"]),
-        Key::new("tempo", Takes::Number(-TEMPO_MAX, TEMPO_MAX)).unit("discs").only("target", &["td"]).optional(),
+        Key::new(
+            "lambda",
+            Takes::Form(LAMBDA_EXPECTED, |value| Lambda::deserialize(value).is_ok()),
+        )
+        .only("target", &["td"]),
+        Key::new("tempo", Takes::Number(-TEMPO_MAX, TEMPO_MAX))
+            .unit("discs")
+            .only("target", &["td"])
+            .optional(),
         Key::new("weight_scale", Takes::Number(0.0, 1000.0)).unit("discs"),
         Key::new("start", Takes::Words(&["zero", "parent"])),
         Key::new("epochs", Takes::Whole(1, 100_000)),
@@ -252,7 +281,11 @@ impl ConfigTable for TrainConfig {
         }
         if self.empties_max < self.empties_min {
             let expected = format!("expected 0 to {}", self.empties_max);
-            return Err(KeyFault::new("train.empties_min", self.empties_min, expected));
+            return Err(KeyFault::new(
+                "train.empties_min",
+                self.empties_min,
+                expected,
+            ));
         }
         Ok(())
     }
@@ -292,13 +325,16 @@ impl<M: Clone> TrainTask<M> {
     pub fn new(request: &Request, models: &Models<M>) -> Result<Self, StageError> {
         let features = request.features.clone();
         if request.datasets.is_empty() {
-            return Err(StageError::Setting("no dataset is named: add --dataset DIR".into()));
+            return Err(StageError::Setting(
+                "no dataset is named: add --dataset DIR".into(),
+            ));
         }
         Ok(Self {
             config: request.table()?,
             seed: request.seed,
             generation: request.generation,
-            features: features.ok_or_else(|| StageError::Setting("it has no features to train".to_owned()))?,
+            features: features
+                .ok_or_else(|| StageError::Setting("it has no features to train".to_owned()))?,
             datasets: request.datasets.clone(),
             parent: models.find(Role::Parent),
             registry: Registry::new(&request.registry),
@@ -353,10 +389,17 @@ const BAND_EMPTIES: u32 = 10;
 impl TrainMetrics {
     /// The errors by empty squares, by the size of the target, and of all rows.
     pub fn bands(&self) -> Vec<ErrorBand> {
-        let by_empties = (0..=60).step_by(BAND_EMPTIES as usize).filter_map(|min| self.band_of_empties(min));
+        let by_empties = (0..=60)
+            .step_by(BAND_EMPTIES as usize)
+            .filter_map(|min| self.band_of_empties(min));
         let by_target = self.after.by_score.iter().map(|range| ErrorBand {
             rows: BandRows::Target(range.max),
-            mae_before: self.before.by_score.iter().find(|other| other.max == range.max).map(|range| range.error.mae),
+            mae_before: self
+                .before
+                .by_score
+                .iter()
+                .find(|other| other.max == range.max)
+                .map(|range| range.error.mae),
             after: range.error,
             biases: [Some(range.error.bias), None],
         });
@@ -373,9 +416,16 @@ impl TrainMetrics {
         let max = (min + BAND_EMPTIES - 1).min(60);
         let within = |errors: &Errors, parity: Option<u32>| {
             let is_in = |range: &&RangeError| {
-                (min..=max).contains(&range.min) && parity.is_none_or(|parity| range.min % 2 == parity)
+                (min..=max).contains(&range.min)
+                    && parity.is_none_or(|parity| range.min % 2 == parity)
             };
-            Error::joined(errors.by_empties.iter().filter(is_in).map(|range| &range.error))
+            Error::joined(
+                errors
+                    .by_empties
+                    .iter()
+                    .filter(is_in)
+                    .map(|range| &range.error),
+            )
         };
         Some(ErrorBand {
             rows: BandRows::Empties(min, max),
@@ -399,7 +449,13 @@ impl Error {
         }
         let count = rows as f64;
         let bias = signed / count;
-        (0 < rows).then(|| Self { rows, mae: absolute / count, rmse: (squared / count).sqrt(), bias, slope: None })
+        (0 < rows).then(|| Self {
+            rows,
+            mae: absolute / count,
+            rmse: (squared / count).sqrt(),
+            bias,
+            slope: None,
+        })
     }
 }
 
@@ -521,16 +577,31 @@ mod tests {
         let lambda = lambda("[[60, 0.25], [30, 0.5, 1.0], [12, 0.0]]").unwrap();
         let at = [60, 31, 30, 29, 13, 12, 0].map(|empties| lambda.at(empties));
         assert_eq!(at, [0.25, 0.25, 0.5, 1.0, 1.0, 0.0, 0.0]);
-        assert_eq!(serde_json::to_string(&lambda).unwrap(), "[[60,0.25],[30,0.5,1.0],[12,0.0]]");
+        assert_eq!(
+            serde_json::to_string(&lambda).unwrap(),
+            "[[60,0.25],[30,0.5,1.0],[12,0.0]]"
+        );
     }
 
     #[test]
     fn lambda_begins_at_sixty_descends_and_lies_between_0_and_1() {
-        for wrong in ["[]", "[[59, 0.5]]", "[[60, 0.5], [60, 0.5]]", "[[60, 1.5]]", "[[60, 0.5, -0.1]]"] {
-            assert!(lambda(wrong).unwrap_err().contains("from 60 down"), "{wrong}");
+        for wrong in [
+            "[]",
+            "[[59, 0.5]]",
+            "[[60, 0.5], [60, 0.5]]",
+            "[[60, 1.5]]",
+            "[[60, 0.5, -0.1]]",
+        ] {
+            assert!(
+                lambda(wrong).unwrap_err().contains("from 60 down"),
+                "{wrong}"
+            );
         }
         for wrong in ["[[60]]", "[[60, 0.5, 0.5, 0.5]]", "[[60, \"half\"]]"] {
-            assert!(lambda(wrong).unwrap_err().contains("[EMPTIES, LAMBDA]"), "{wrong}");
+            assert!(
+                lambda(wrong).unwrap_err().contains("[EMPTIES, LAMBDA]"),
+                "{wrong}"
+            );
         }
     }
 }

@@ -40,19 +40,34 @@ struct Prepared {
 impl Vectors<'_> {
     /// Learns rows one after another; the sum of their errors before each update, in millidiscs.
     pub fn learn(&mut self, rows: &[TrainingRow], ratio: f64) -> u64 {
-        let Self { map, weights, fraction_bits, vectors, visits } = self;
-        let (weights, fraction_bits, count) = (&weights[..], *fraction_bits, map.set.features_per_position());
+        let Self {
+            map,
+            weights,
+            fraction_bits,
+            vectors,
+            visits,
+        } = self;
+        let (weights, fraction_bits, count) = (
+            &weights[..],
+            *fraction_bits,
+            map.set.features_per_position(),
+        );
         let prepare = |rows: &[TrainingRow], prepared: &mut Prepared| {
             let Prepared { slots, residuals } = prepared;
             slots.resize(rows.len() * count, 0);
             map.write(rows, slots);
             residuals.clear();
-            residuals.extend(rows.iter().zip(slots.chunks_exact(count)).map(|(row, slots)| {
-                let weights = &weights[map.set.phase(row.position.empties())];
-                let target = row.target - Score(value(slots, weights) >> fraction_bits);
-                let ratio = ratio * f64::from(row.weight) / f64::from(TrainingRow::WEIGHT_ONE);
-                Residual { target, ratio }
-            }));
+            residuals.extend(
+                rows.iter()
+                    .zip(slots.chunks_exact(count))
+                    .map(|(row, slots)| {
+                        let weights = &weights[map.set.phase(row.position.empties())];
+                        let target = row.target - Score(value(slots, weights) >> fraction_bits);
+                        let ratio =
+                            ratio * f64::from(row.weight) / f64::from(TrainingRow::WEIGHT_ONE);
+                        Residual { target, ratio }
+                    }),
+            );
         };
         let (mut this, mut next, mut errors) = (Prepared::default(), Prepared::default(), 0);
         let mut chunks = rows.chunks(CHUNK_ROWS);
@@ -88,9 +103,13 @@ pub fn subtract_pairs(map: &SlotMap<'_>, vectors: &SlotVectors, rows: &mut [Trai
 pub fn random_vectors(seed: u64, group: usize, map: &SlotMap<'_>) -> Vec<i32> {
     let most = START_MAX << FRACTION_BITS;
     let vectors = map.configurations().flat_map(|(pattern, index)| {
-        let mut random = stream(seed, Stream::Vector(group as u32, pattern as u32, index as u32));
+        let mut random = stream(
+            seed,
+            Stream::Vector(group as u32, pattern as u32, index as u32),
+        );
         // The sum of two uniform numbers, so that small ones are the likeliest.
-        let mut component = move || random.below(most as u32) as i32 + random.below(most as u32) as i32 - most;
+        let mut component =
+            move || random.below(most as u32) as i32 + random.below(most as u32) as i32 - most;
         (0..map.set.vector_size()).map(move |_| component())
     });
     vectors.collect()

@@ -7,7 +7,9 @@ use super::task::{FACTS, TrainReport, TrainTask, VISITS_PER_SECOND};
 use crate::artifact::{ContentHash, KnownModel, Step};
 use crate::pipeline::parts::Shards;
 use crate::pipeline::request::RequestDataset;
-use crate::pipeline::work::{Asked, AskedDataset, PartCount, Product, Records, Report, ShardSize, TaskState, Work};
+use crate::pipeline::work::{
+    Asked, AskedDataset, PartCount, Product, Records, Report, ShardSize, TaskState, Work,
+};
 use crate::pipeline::{Context, StageError};
 use serde_json::{Value, json};
 
@@ -20,7 +22,8 @@ impl<M: AsRef<KnownModel>> Asked for TrainTask<M> {
     }
 
     fn step(&self) -> Result<Step, StageError> {
-        let contents: Result<Vec<_>, _> = self.datasets.iter().map(RequestDataset::content).collect();
+        let contents: Result<Vec<_>, _> =
+            self.datasets.iter().map(RequestDataset::content).collect();
         Ok(step(self, &contents?))
     }
 
@@ -38,9 +41,16 @@ impl<M: AsRef<KnownModel>> Asked for TrainTask<M> {
     }
 
     fn rounds(&self) -> Vec<Vec<u64>> {
-        let positions = self.datasets.iter().filter_map(|dataset| dataset.positions).fold(0, u64::saturating_add);
+        let positions = self
+            .datasets
+            .iter()
+            .filter_map(|dataset| dataset.positions)
+            .fold(0, u64::saturating_add);
         let mut rounds = visits_of_rounds(&self.features, &self.config, positions);
-        rounds.iter_mut().flatten().for_each(|visits| *visits = (*visits).max(1));
+        rounds
+            .iter_mut()
+            .flatten()
+            .for_each(|visits| *visits = (*visits).max(1));
         rounds
     }
 }
@@ -51,7 +61,10 @@ impl Work for TrainTask {
     }
 
     fn shard_size(&self, _: Context<'_>) -> Result<ShardSize, StageError> {
-        Ok(ShardSize::Seconds { unit: 1.0 / VISITS_PER_SECOND, least: SHARDS_MIN })
+        Ok(ShardSize::Seconds {
+            unit: 1.0 / VISITS_PER_SECOND,
+            least: SHARDS_MIN,
+        })
     }
 
     fn make(&self, context: Context<'_>) -> Result<Box<dyn Report>, StageError> {

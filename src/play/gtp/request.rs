@@ -12,15 +12,27 @@ pub struct Request {
 impl Request {
     /// Reads a line; `None` if it is blank. Comments and control characters are left out, and tabs are blanks.
     pub fn parse(line: &str) -> Option<Self> {
-        let text = line.split('#').next().unwrap_or_default().replace('\t', " ");
+        let text = line
+            .split('#')
+            .next()
+            .unwrap_or_default()
+            .replace('\t', " ");
         let text: String = text.chars().filter(|letter| !letter.is_control()).collect();
         let mut words = text.split_whitespace().map(str::to_owned).peekable();
         let first = words.peek()?;
-        let id = first.bytes().all(|byte| byte.is_ascii_digit()).then(|| first.parse().ok()).flatten();
+        let id = first
+            .bytes()
+            .all(|byte| byte.is_ascii_digit())
+            .then(|| first.parse().ok())
+            .flatten();
         if id.is_some() {
             words.next();
         }
-        Some(Self { id, command: words.next().unwrap_or_default(), arguments: words.collect() })
+        Some(Self {
+            id,
+            command: words.next().unwrap_or_default(),
+            arguments: words.collect(),
+        })
     }
 }
 
@@ -30,15 +42,20 @@ mod tests {
 
     fn check(line: &str, id: Option<u32>, words: &[&str]) {
         let request = Request::parse(line).unwrap();
-        let found: Vec<&str> =
-            std::iter::once(request.command.as_str()).chain(request.arguments.iter().map(String::as_str)).collect();
+        let found: Vec<&str> = std::iter::once(request.command.as_str())
+            .chain(request.arguments.iter().map(String::as_str))
+            .collect();
         assert_eq!((request.id, &found[..]), (id, words), "{line:?}");
     }
 
     #[test]
     fn a_line_is_a_number_a_command_and_arguments() {
         check("name", None, &["name"]);
-        check("  12 play\tb  F5 # not \u{7}this\r", Some(12), &["play", "b", "F5"]);
+        check(
+            "  12 play\tb  F5 # not \u{7}this\r",
+            Some(12),
+            &["play", "b", "F5"],
+        );
         check("0\tquit", Some(0), &["quit"]);
         check("pl\u{0}a\u{1b}y b f5", None, &["play", "b", "f5"]);
         check("7", Some(7), &[""]);

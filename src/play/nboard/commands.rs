@@ -60,7 +60,10 @@ mod tests {
         let long = format!("ping {}", "x".repeat(1 << 17));
         let (lines, pings) = read_commands(Cursor::new(format!("go\n{long}\nquit").into_bytes()));
         let lines: Vec<InputLine> = std::iter::from_fn(|| lines.next(&NEVER)).collect();
-        assert_eq!(lines.iter().map(|line| line.is_cut).collect::<Vec<_>>(), [false, true, false]);
+        assert_eq!(
+            lines.iter().map(|line| line.is_cut).collect::<Vec<_>>(),
+            [false, true, false]
+        );
         assert!(!pings.stop.load(Ordering::SeqCst));
     }
 

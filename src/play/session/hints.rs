@@ -33,13 +33,36 @@ impl GameSession<'_> {
         let position = self.game().latest().position;
         if count <= 1 || position.legal_moves() == 0 {
             let result = self.search_within(limits).unless_stopped()?;
-            let line = result.line.iter().copied().skip_while(|&square| Some(square) == result.best_move).collect();
-            let hint = Hint { square: result.best_move, line, score: result.score };
-            return Ok(Hints { hints: vec![hint], depth: result.depth, exact: result.exact, nodes: result.nodes });
+            let line = result
+                .line
+                .iter()
+                .copied()
+                .skip_while(|&square| Some(square) == result.best_move)
+                .collect();
+            let hint = Hint {
+                square: result.best_move,
+                line,
+                score: result.score,
+            };
+            return Ok(Hints {
+                hints: vec![hint],
+                depth: result.depth,
+                exact: result.exact,
+                nodes: result.nodes,
+            });
         }
         let (values, nodes) = self.move_values(limits)?;
-        let hint = |value: &MoveValue| Hint { square: Some(value.square), line: Vec::new(), score: value.score };
+        let hint = |value: &MoveValue| Hint {
+            square: Some(value.square),
+            line: Vec::new(),
+            score: value.score,
+        };
         let hints = values.iter().take(count).map(hint).collect();
-        Ok(Hints { hints, depth: limits.depth, exact: position.empties() <= limits.exact_empties, nodes })
+        Ok(Hints {
+            hints,
+            depth: limits.depth,
+            exact: position.empties() <= limits.exact_empties,
+            nodes,
+        })
     }
 }

@@ -16,22 +16,35 @@ pub fn draw(sheet: &mut Sheet<'_>) {
     ladder(sheet);
     match sheet.facts.gates.last() {
         Some(latest) => gates(sheet, latest),
-        None => sheet.absent("There are no paths of gates: their games are gone, or gate.mode is not `sprt`."),
+        None => sheet.absent(
+            "There are no paths of gates: their games are gone, or gate.mode is not `sprt`.",
+        ),
     }
 }
 
 fn ladder(sheet: &mut Sheet<'_>) {
     let facts = sheet.facts;
     let rungs = &facts.ladder;
-    let ends = rungs.iter().flat_map(|rung| [rung.standing.rating.elo_low, rung.standing.rating.elo_high]);
+    let ends = rungs
+        .iter()
+        .flat_map(|rung| [rung.standing.rating.elo_low, rung.standing.rating.elo_high]);
     let range = with_room(around(ends));
-    let steps = rungs.iter().filter(|rung| rung.promoted || rung.generation == 0).map(place).collect();
+    let steps = rungs
+        .iter()
+        .filter(|rung| rung.promoted || rung.generation == 0)
+        .map(place)
+        .collect();
     let mut marks = vec![Mark::line(Tone::Accent, steps, "")];
     let champion = facts.champion_rung();
     marks.extend(rungs.iter().map(|rung| {
-        let is_champion = champion.is_some_and(|champion| champion.standing.content == rung.standing.content);
+        let is_champion =
+            champion.is_some_and(|champion| champion.standing.content == rung.standing.content);
         Mark::Interval {
-            tone: if rung.promoted { Tone::Accent } else { Tone::Muted },
+            tone: if rung.promoted {
+                Tone::Accent
+            } else {
+                Tone::Muted
+            },
             at: place(rung),
             ends: [rung.standing.rating.elo_low, rung.standing.rating.elo_high],
             tip: format!("{}: {} Elo", rung.standing.id, rung.standing.text()),
@@ -48,7 +61,9 @@ fn ladder(sheet: &mut Sheet<'_>) {
             signed(rung.standing.rating.elo_high, 0)
         ),
         (None, Some(champion)) => {
-            format!("The champion {champion} was promoted by hand, and no match connects it with this ladder")
+            format!(
+                "The champion {champion} was promoted by hand, and no match connects it with this ladder"
+            )
         }
         (None, None) => "No candidate has been promoted yet".to_owned(),
     };
@@ -60,7 +75,10 @@ fn ladder(sheet: &mut Sheet<'_>) {
         command: sheet.invocation.model_command("list"),
     };
     let last = rungs.last().map_or(0, |rung| rung.generation);
-    let axes = [Axis::generations(0, last), Axis::real("Elo, all gates together", range)];
+    let axes = [
+        Axis::generations(0, last),
+        Axis::real("Elo, all gates together", range),
+    ];
     sheet.wide_chart(&figure, axes, &marks);
 }
 
@@ -70,29 +88,57 @@ fn place(rung: &Rung) -> [f64; 2] {
 
 fn gates(sheet: &mut Sheet<'_>, latest: &GatePath) {
     // Tests with other risks have other bounds.
-    let same = |path: &&GatePath| [path.test.alpha, path.test.beta] == [latest.test.alpha, latest.test.beta];
+    let same = |path: &&GatePath| {
+        [path.test.alpha, path.test.beta] == [latest.test.alpha, latest.test.beta]
+    };
     let paths: Vec<&GatePath> = sheet.facts.gates.iter().rev().filter(same).collect();
     let [low, high] = [latest.test.llr_low, latest.test.llr_high];
     let points = |path: &GatePath| -> Vec<[f64; 2]> {
-        [[0.0, 0.0]].into_iter().chain(path.looks.iter().map(|look| [look.pairs as f64, look.llr])).collect()
+        [[0.0, 0.0]]
+            .into_iter()
+            .chain(path.looks.iter().map(|look| [look.pairs as f64, look.llr]))
+            .collect()
     };
     let found = paths.iter().flat_map(|path| &path.looks);
-    let most = found.clone().map(|look| look.pairs as f64).fold(1.0, f64::max);
+    let most = found
+        .clone()
+        .map(|look| look.pairs as f64)
+        .fold(1.0, f64::max);
     let bound = |at: f64, name| Mark::line(Tone::Muted, vec![[0.0, at], [most, at]], name);
     let mut marks = vec![bound(high, "accept"), bound(low, "reject")];
-    marks.extend(paths[1..].iter().rev().map(|path| Mark::line(Tone::Faint, points(path), "")));
-    marks.push(Mark::line(Tone::Accent, points(latest), &format!("gen {}", latest.generation)));
+    marks.extend(
+        paths[1..]
+            .iter()
+            .rev()
+            .map(|path| Mark::line(Tone::Faint, points(path), "")),
+    );
+    marks.push(Mark::line(
+        Tone::Accent,
+        points(latest),
+        &format!("gen {}", latest.generation),
+    ));
     let range = around(found.map(|look| look.llr).chain([low, high]));
-    let (pairs, word) = (latest.looks.last().map_or(0, |look| look.pairs), latest.verdict.name());
+    let (pairs, word) = (
+        latest.looks.last().map_or(0, |look| look.pairs),
+        latest.verdict.name(),
+    );
     let figure = Figure {
         title: "Gates",
         sentence: match word {
-            "inconclusive" => format!("The latest gate was inconclusive after {pairs} pairs of games."),
+            "inconclusive" => {
+                format!("The latest gate was inconclusive after {pairs} pairs of games.")
+            }
             word => format!("The latest gate {word} its candidate after {pairs} pairs of games."),
         },
         source: sheet.invocation.data_file("gate/*/games/*.parquet"),
-        command: sheet.invocation.inspect_command(Stage::Gate, latest.generation),
+        command: sheet
+            .invocation
+            .inspect_command(Stage::Gate, latest.generation),
     };
     let x = Axis::whole("pairs of games", [0.0, most]);
-    sheet.chart(&figure, [x, Axis::real("log-likelihood ratio", range)], &marks);
+    sheet.chart(
+        &figure,
+        [x, Axis::real("log-likelihood ratio", range)],
+        &marks,
+    );
 }

@@ -1,6 +1,8 @@
 //! The versions of a registry, with how they were trained, gated and rated.
 
-use crate::artifact::{ArtifactError, ChampionFile, ModelDocument, Registry, Verdict, VersionId, Versions};
+use crate::artifact::{
+    ArtifactError, ChampionFile, ModelDocument, Registry, Verdict, VersionId, Versions,
+};
 use crate::pipeline::train::task::TrainMetrics;
 use crate::run::folders::gates;
 use crate::run::log::{CallOutcome, read_calls};
@@ -56,16 +58,24 @@ impl ModelList {
         let made_at = made_at(models)?;
         let ladder = standings(&gates, datasets, &versions)?;
         let listed = |document: &Arc<ModelDocument>| {
-            let gate = gates.iter().rev().find(|gate| gate.verdict.candidate.content == document.content);
+            let gate = gates
+                .iter()
+                .rev()
+                .find(|gate| gate.verdict.candidate.content == document.content);
             ListedVersion {
                 training: train_metrics(&versions, document),
-                verdict: gate.map(|gate| ListedVerdict { generation: gate.generation, verdict: gate.verdict.verdict }),
+                verdict: gate.map(|gate| ListedVerdict {
+                    generation: gate.generation,
+                    verdict: gate.verdict.verdict,
+                }),
                 made_at: made_at.get(&document.id.to_string()).copied(),
                 document: Arc::clone(document),
             }
         };
         Ok(Self {
-            champion: ChampionFile::read(models)?.champion().map(|promotion| promotion.id),
+            champion: ChampionFile::read(models)?
+                .champion()
+                .map(|promotion| promotion.id),
             versions: versions.documents.iter().map(listed).collect(),
             ladder,
         })
@@ -75,6 +85,10 @@ impl ModelList {
 /// When each version was made, by its id.
 fn made_at(models: &Path) -> Result<BTreeMap<String, u64>, ArtifactError> {
     let calls = read_calls(models)?;
-    let making = calls.into_iter().filter(|call| call.outcome == CallOutcome::Done && call.stage != "promote");
-    Ok(making.filter_map(|call| Some((call.id?, call.began + call.seconds as u64))).collect())
+    let making = calls
+        .into_iter()
+        .filter(|call| call.outcome == CallOutcome::Done && call.stage != "promote");
+    Ok(making
+        .filter_map(|call| Some((call.id?, call.began + call.seconds as u64)))
+        .collect())
 }

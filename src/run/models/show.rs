@@ -1,7 +1,8 @@
 //! One model with what it was made from, what it made, and the gates it played in.
 
 use crate::artifact::{
-    ArtifactError, ChampionFile, ContentHash, DatasetEntry, LoadedModel, Manifest, ModelDocument, VersionId, Versions,
+    ArtifactError, ChampionFile, ContentHash, DatasetEntry, LoadedModel, Manifest, ModelDocument,
+    VersionId, Versions,
 };
 use crate::pipeline::stage::Stage;
 use crate::pipeline::train::task::TrainMetrics;
@@ -61,24 +62,42 @@ impl ModelHistory {
         datasets: &Path,
     ) -> Result<Self, ArtifactError> {
         let is_parent = |document: &&Arc<ModelDocument>| {
-            document.origin.parent.as_ref().is_some_and(|parent| parent.content == model.content)
+            document
+                .origin
+                .parent
+                .as_ref()
+                .is_some_and(|parent| parent.content == model.content)
         };
         let is_player = |gate: &RunGate| {
-            [&gate.verdict.candidate, &gate.verdict.baseline].iter().any(|player| player.content == model.content)
+            [&gate.verdict.candidate, &gate.verdict.baseline]
+                .iter()
+                .any(|player| player.content == model.content)
         };
         let promotions = ChampionFile::read(models)?.history;
-        let promotion = promotions.iter().rposition(|promotion| promotion.content == model.content);
+        let promotion = promotions
+            .iter()
+            .rposition(|promotion| promotion.content == model.content);
         let gates = gates(datasets)?;
         let standings = standings(&gates, datasets, versions)?;
         Ok(Self {
-            training: model.document.as_ref().and_then(|document| train_metrics(versions, document)),
+            training: model
+                .document
+                .as_ref()
+                .and_then(|document| train_metrics(versions, document)),
             exact_mae: exact_mae(&model.model.evaluation),
-            standing: standings.into_iter().find(|standing| standing.content == model.content),
+            standing: standings
+                .into_iter()
+                .find(|standing| standing.content == model.content),
             promotion: promotion.map(|place| place + 1),
             promotion_count: promotions.len(),
             trained_on: trained_on(model, datasets)?,
             played: played(model, datasets)?,
-            children: versions.documents.iter().filter(is_parent).map(|document| document.id).collect(),
+            children: versions
+                .documents
+                .iter()
+                .filter(is_parent)
+                .map(|document| document.id)
+                .collect(),
             gates: gates.into_iter().filter(is_player).collect(),
         })
     }
@@ -91,11 +110,27 @@ impl ModelHistory {
 
 /// The datasets behind a model, with their folders as far as they still exist.
 fn trained_on(model: &LoadedModel, datasets: &Path) -> Result<Vec<DatasetLink>, ArtifactError> {
-    let entries = model.document.iter().flat_map(|document| &document.origin.datasets);
+    let entries = model
+        .document
+        .iter()
+        .flat_map(|document| &document.origin.datasets);
     let link = |entry: &DatasetEntry| {
-        let folder = folder_of(entry, datasets)?.map(|folder| folder.to_string_lossy().into_owned());
-        let DatasetEntry { generation, content, games, positions, .. } = *entry;
-        Ok(DatasetLink { generation, content, games, positions, folder })
+        let folder =
+            folder_of(entry, datasets)?.map(|folder| folder.to_string_lossy().into_owned());
+        let DatasetEntry {
+            generation,
+            content,
+            games,
+            positions,
+            ..
+        } = *entry;
+        Ok(DatasetLink {
+            generation,
+            content,
+            games,
+            positions,
+            folder,
+        })
     };
     entries.map(link).collect()
 }
@@ -105,16 +140,26 @@ fn trained_on(model: &LoadedModel, datasets: &Path) -> Result<Vec<DatasetLink>, 
 /// # Errors
 ///
 /// A damaged manifest.
-pub(super) fn folder_of(entry: &DatasetEntry, datasets: &Path) -> Result<Option<PathBuf>, ArtifactError> {
+pub(super) fn folder_of(
+    entry: &DatasetEntry,
+    datasets: &Path,
+) -> Result<Option<PathBuf>, ArtifactError> {
     let folder = generation_folder(datasets, Stage::Generate, entry.generation);
     let found = Manifest::find_any(&folder)?;
-    Ok(found.is_some_and(|manifest| manifest.content == entry.content).then_some(folder))
+    Ok(found
+        .is_some_and(|manifest| manifest.content == entry.content)
+        .then_some(folder))
 }
 
 /// The self-play that a model played.
 fn played(model: &LoadedModel, datasets: &Path) -> Result<Vec<DatasetLink>, ArtifactError> {
     let mut datasets = selfplay(datasets)?;
-    datasets.retain(|(.., manifest)| manifest.models.values().any(|player| *player == model.content));
+    datasets.retain(|(.., manifest)| {
+        manifest
+            .models
+            .values()
+            .any(|player| *player == model.content)
+    });
     let link = |(generation, folder, manifest): (u32, PathBuf, Manifest)| DatasetLink {
         generation,
         content: manifest.content,

@@ -19,24 +19,42 @@ type Change<R> = fn(&mut R);
 const OF_POSITIONS: [(&str, Change<PositionRow>); 14] = [
     ("game_id", |row| row.game_id += 1),
     ("ply", |row| row.ply += 1),
-    ("empties", |row| row.empties = row.empties.saturating_sub(1) + 2 * u8::from(row.empties == 0)),
-    ("black", |row| row.black ^= 1 << (row.black.trailing_zeros() % 64)),
-    ("white", |row| row.white ^= 1 << (row.white.trailing_zeros() % 64)),
-    ("black_to_move", |row| row.black_to_move = !row.black_to_move),
+    ("empties", |row| {
+        row.empties = row.empties.saturating_sub(1) + 2 * u8::from(row.empties == 0);
+    }),
+    ("black", |row| {
+        row.black ^= 1 << (row.black.trailing_zeros() % 64);
+    }),
+    ("white", |row| {
+        row.white ^= 1 << (row.white.trailing_zeros() % 64);
+    }),
+    ("black_to_move", |row| {
+        row.black_to_move = !row.black_to_move;
+    }),
     ("score", |row| row.score = row.score.map(other_score)),
-    ("static_score", |row| row.static_score = row.static_score.map(other_score)),
+    ("static_score", |row| {
+        row.static_score = row.static_score.map(other_score);
+    }),
     ("depth", |row| row.depth = row.depth.map(|depth| depth + 1)),
     ("exact", |row| row.exact = row.exact.map(|exact| !exact)),
-    ("best_move", |row| row.best_move = row.best_move.map(|square| (square + 1) % 64)),
-    ("played_move", |row| row.played_move = row.played_move.map(|square| (square + 1) % 64)),
-    ("random_move", |row| row.random_move = row.random_move.map(|random| !random)),
+    ("best_move", |row| {
+        row.best_move = row.best_move.map(|square| (square + 1) % 64);
+    }),
+    ("played_move", |row| {
+        row.played_move = row.played_move.map(|square| (square + 1) % 64);
+    }),
+    ("random_move", |row| {
+        row.random_move = row.random_move.map(|random| !random);
+    }),
     ("result", |row| row.result = row.result.map(other_result)),
 ];
 
 const OF_GAMES: [(&str, Change<GameRow>); 5] = [
     ("game_id", |row| row.game_id += 1),
     ("moves", |row| row.moves.truncate(row.moves.len() - 2)),
-    ("random_plies", |row| row.random_plies = row.random_plies.map(|plies| plies + 1)),
+    ("random_plies", |row| {
+        row.random_plies = row.random_plies.map(|plies| plies + 1);
+    }),
     ("result", |row| row.result = row.result.map(other_result)),
     ("positions", |row| row.positions -= 1),
 ];
@@ -44,7 +62,9 @@ const OF_GAMES: [(&str, Change<GameRow>); 5] = [
 const OF_MATCHES: [(&str, Change<GateGameRow>); 6] = [
     ("game_id", |row| row.game_id += 1),
     ("pair", |row| row.pair += 1),
-    ("candidate_black", |row| row.candidate_black = !row.candidate_black),
+    ("candidate_black", |row| {
+        row.candidate_black = !row.candidate_black;
+    }),
     ("opening_plies", |row| row.opening_plies += 1),
     ("moves", |row| row.moves.truncate(row.moves.len() - 2)),
     ("result", |row| row.result = other_result(row.result)),
@@ -54,10 +74,20 @@ const OF_MATCHES: [(&str, Change<GateGameRow>); 6] = [
 pub(crate) const SHARD_PIECES: usize = 2;
 
 /// What is wrong with a part that is not a lie of one column.
-const OTHERS: [&str; 5] = ["cut short", "empty", "of another seed", "of another program", "one table only"];
+const OTHERS: [&str; 5] = [
+    "cut short",
+    "empty",
+    "of another seed",
+    "of another program",
+    "one table only",
+];
 
 fn other_score(score: Score) -> Score {
-    if score < Discs(60).into() { score + Score(1) } else { score - Score(1) }
+    if score < Discs(60).into() {
+        score + Score(1)
+    } else {
+        score - Score(1)
+    }
 }
 
 fn other_result(result: i8) -> i8 {
@@ -74,7 +104,10 @@ pub(crate) fn falsify<R: TableRow>(
     let (_, keys, batch) = table.read_unlisted(path, |_| Ok(1 << 20), &NEVER).unwrap();
     let mut rows = R::from_batch(&batch).unwrap();
     change(&mut rows);
-    let mut keys = keys.into_iter().filter(|(key, _)| *key != "renma.content" && key.starts_with("renma.")).collect();
+    let mut keys = keys
+        .into_iter()
+        .filter(|(key, _)| *key != "renma.content" && key.starts_with("renma."))
+        .collect();
     footer(&mut keys);
     table.write_rows(path, &rows, &keys).unwrap();
 }
@@ -83,10 +116,15 @@ pub(crate) fn falsify<R: TableRow>(
 pub(crate) fn falsify_part(folder: &Path, piece: usize, is_match: bool) {
     let part = |table: &str| folder.join(format!("{table}/part-{piece:05}.parquet"));
     if is_match {
-        let lie = |rows: &mut Vec<GateGameRow>| rows.iter_mut().for_each(|row| row.result = other_result(row.result));
+        let lie = |rows: &mut Vec<GateGameRow>| {
+            rows.iter_mut()
+                .for_each(|row| row.result = other_result(row.result));
+        };
         falsify(&GATE_GAMES, &part("games"), lie, |_| ());
     } else {
-        let lie = |rows: &mut Vec<PositionRow>| rows[20].static_score = rows[20].static_score.map(other_score);
+        let lie = |rows: &mut Vec<PositionRow>| {
+            rows[20].static_score = rows[20].static_score.map(other_score);
+        };
         falsify(&POSITIONS, &part("positions"), lie, |_| ());
     }
 }
@@ -106,15 +144,30 @@ pub(crate) struct Scene {
 
 impl Scene {
     fn tables(&self) -> &'static [&'static str] {
-        if self.is_match { &["games"] } else { &["games", "positions"] }
+        if self.is_match {
+            &["games"]
+        } else {
+            &["games", "positions"]
+        }
     }
 
     fn lies(&self) -> usize {
-        OTHERS.len() + if self.is_match { OF_MATCHES.len() } else { OF_POSITIONS.len() + OF_GAMES.len() }
+        OTHERS.len()
+            + if self.is_match {
+                OF_MATCHES.len()
+            } else {
+                OF_POSITIONS.len() + OF_GAMES.len()
+            }
     }
 
     /// Spoils a part; what was done, and whether the part can still be read as one of this plan.
-    fn spoil(&self, output: &Path, piece: usize, lie: usize, rng: &mut RandomStream) -> (String, bool) {
+    fn spoil(
+        &self,
+        output: &Path,
+        piece: usize,
+        lie: usize,
+        rng: &mut RandomStream,
+    ) -> (String, bool) {
         let part = |table: &str| output.join(format!("{table}/part-{piece:05}.parquet"));
         let last = self.tables().last().unwrap();
         let Some(lie) = lie.checked_sub(OTHERS.len()) else {
@@ -128,7 +181,9 @@ impl Scene {
                 "empty" => replace(&path, b""),
                 "of another seed" => {
                     for table in self.tables() {
-                        let source = self.foreign.join(format!("{table}/part-{piece:05}.parquet"));
+                        let source = self
+                            .foreign
+                            .join(format!("{table}/part-{piece:05}.parquet"));
                         replace(&part(table), &std::fs::read(source).unwrap());
                     }
                 }
@@ -168,8 +223,15 @@ impl Scene {
 
     fn renma(&self, folder: &Path, arguments: &str) -> Outcome {
         let mut command = Command::new(env!("CARGO_BIN_EXE_renma"));
-        command.args(["--progress", "none", "--threads", "1"]).args(arguments.split_whitespace());
-        command.current_dir(folder).stdin(Stdio::null()).output().unwrap().into()
+        command
+            .args(["--progress", "none", "--threads", "1"])
+            .args(arguments.split_whitespace());
+        command
+            .current_dir(folder)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
+            .into()
     }
 
     /// One part is false: `shard finish` names it and publishes nothing; when it is made again, the result is the true one.
@@ -189,25 +251,52 @@ impl Scene {
         let piece = rng.below(if self.is_match { 2 } else { self.pieces as u32 }) as usize;
         let (what, is_sound) = self.spoil(&output, piece, id as usize % self.lies(), rng);
         let outcome = self.renma(&folder, &format!("shard finish plan.json --seed {id}"));
-        let shown = format!("{what} in part {piece}: {:?}\n{}", outcome.code, outcome.stderr);
-        let is_named = [format!("part-{piece:05}.parquet"), format!("part {piece} is missing")]
-            .iter()
-            .any(|name| outcome.stderr.contains(name));
+        let shown = format!(
+            "{what} in part {piece}: {:?}\n{}",
+            outcome.code, outcome.stderr
+        );
+        let is_named = [
+            format!("part-{piece:05}.parquet"),
+            format!("part {piece} is missing"),
+        ]
+        .iter()
+        .any(|name| outcome.stderr.contains(name));
         let is_foreign = what.starts_with("of another");
         assert!(is_named || is_foreign, "{shown}");
-        assert!(if is_sound { outcome.code == Some(65) } else { matches!(outcome.code, Some(2 | 65 | 75)) }, "{shown}");
+        assert!(
+            if is_sound {
+                outcome.code == Some(65)
+            } else {
+                matches!(outcome.code, Some(2 | 65 | 75))
+            },
+            "{shown}"
+        );
         for name in ["manifest.json", "verdict.json"] {
             assert!(!output.join(name).exists(), "{name} is published: {shown}");
         }
         if is_sound || is_foreign {
             for table in self.tables() {
-                std::fs::remove_file(output.join(format!("{table}/part-{piece:05}.parquet"))).unwrap();
+                std::fs::remove_file(output.join(format!("{table}/part-{piece:05}.parquet")))
+                    .unwrap();
             }
         }
-        let outcome = self.renma(&folder, &format!("shard run plan.json {}", piece / SHARD_PIECES));
-        assert_eq!(outcome.code, Some(0), "made again after {shown}\n{}", outcome.stderr);
+        let outcome = self.renma(
+            &folder,
+            &format!("shard run plan.json {}", piece / SHARD_PIECES),
+        );
+        assert_eq!(
+            outcome.code,
+            Some(0),
+            "made again after {shown}\n{}",
+            outcome.stderr
+        );
         let outcome = self.renma(&folder, "shard finish plan.json");
-        assert_eq!(outcome.code, Some(self.done), "finished after {shown}\n{}", outcome.stderr);
+        assert_eq!(
+            outcome.code,
+            Some(self.done),
+            "finished after {shown}\n{}",
+            outcome.stderr
+        );
         check_same(&output, &self.whole, &what);
         std::fs::remove_dir_all(&folder).unwrap();
     }

@@ -56,7 +56,10 @@ impl Runner for Timed<'_, '_> {
     fn wait(&mut self, longest: Duration) -> Result<Vec<RunnerEvent>, StageError> {
         self.timed(|timed| {
             let events = timed.runner.wait(longest)?;
-            timed.events += events.iter().filter(|event| matches!(event, RunnerEvent::Ended(_))).count();
+            timed.events += events
+                .iter()
+                .filter(|event| matches!(event, RunnerEvent::Ended(_)))
+                .count();
             Ok(events)
         })
     }
@@ -79,7 +82,12 @@ pub(crate) fn measure(scale: &Scale) -> Cost {
     let pieces = vec![Piece::default(); scale.shards];
     let shards = (0..scale.shards).map(|shard| shard..shard + 1).collect();
     let machine = Machine::default();
-    let world = RefCell::new(World::new(&schedule, (shards, &pieces, folder.path().to_owned()), &machine, false));
+    let world = RefCell::new(World::new(
+        &schedule,
+        (shards, &pieces, folder.path().to_owned()),
+        &machine,
+        false,
+    ));
     let (looks, outside) = (Cell::new(0), Cell::new(Duration::ZERO));
     let look = |_| {
         let began = Instant::now();
@@ -90,15 +98,45 @@ pub(crate) fn measure(scale: &Scale) -> Cost {
         world.now += scale.parts as u64 * scale.look / 1000;
         outside.set(outside.get() + began.elapsed());
         let complete = needed.is_empty();
-        Ok(PlanProgress { stage: Stage::Generate, shards: scale.shards, done, needed, complete })
+        Ok(PlanProgress {
+            stage: Stage::Generate,
+            shards: scale.shards,
+            done,
+            needed,
+            complete,
+        })
     };
-    let mut runner = Timed { runner: Simulated::new(&world, None), events: 0, outside: &outside };
-    let Machine { stop, budget_spent, .. } = &machine;
-    let context = Context { threads: 1, stop, budget_spent, progress: &machine, host: &machine };
+    let mut runner = Timed {
+        runner: Simulated::new(&world, None),
+        events: 0,
+        outside: &outside,
+    };
+    let Machine {
+        stop, budget_spent, ..
+    } = &machine;
+    let context = Context {
+        threads: 1,
+        stop,
+        budget_spent,
+        progress: &machine,
+        host: &machine,
+    };
     let began = Instant::now();
-    let report = drive(&folder.path().join("plan"), &vec![1; scale.shards], &mut runner, look, context).unwrap();
+    let report = drive(
+        &folder.path().join("plan"),
+        &vec![1; scale.shards],
+        &mut runner,
+        look,
+        context,
+    )
+    .unwrap();
     let driver = (began.elapsed() - outside.get()).as_secs_f64();
     assert_eq!(report.ran, scale.shards);
     let seconds = world.borrow().now as f64 / 1000.0;
-    Cost { seconds, looks: looks.get(), events: runner.events, driver }
+    Cost {
+        seconds,
+        looks: looks.get(),
+        events: runner.events,
+        driver,
+    }
 }

@@ -108,8 +108,16 @@ impl Schedule {
             4..=5 => Kind::Match,
             _ => Kind::Rounds,
         };
-        let shards_max = if kind == Kind::Rounds { 60 } else { pieces as u32 };
-        let fates = if rng.chance(0.1) { Vec::new() } else { weather(rng) };
+        let shards_max = if kind == Kind::Rounds {
+            60
+        } else {
+            pieces as u32
+        };
+        let fates = if rng.chance(0.1) {
+            Vec::new()
+        } else {
+            weather(rng)
+        };
         let workers_max = *rng.pick([2, 8, 40].iter()).unwrap();
         let deaths = if rng.chance(0.4) { 1 + rng.below(4) } else { 0 };
         Self {
@@ -126,7 +134,11 @@ impl Schedule {
             orphans: rng.chance(0.5),
             second: rng.chance(0.2).then(|| below_log(rng, 500)),
             raised: rng.chance(0.15).then(|| {
-                let raised = if rng.chance(0.5) { Raised::Interruption } else { Raised::Budget };
+                let raised = if rng.chance(0.5) {
+                    Raised::Interruption
+                } else {
+                    Raised::Budget
+                };
                 (below_log(rng, 200_000) as u64, raised)
             }),
             counts_late: rng.chance(0.3),
@@ -135,7 +147,10 @@ impl Schedule {
 
     /// A stream of one event in it.
     pub(crate) fn stream(&self, what: u32, which: usize) -> RandomStream {
-        stream(self.seed, Stream::Game(1 + what, self.id << 24 | which as u64))
+        stream(
+            self.seed,
+            Stream::Game(1 + what, self.id << 24 | which as u64),
+        )
     }
 
     /// What becomes of a run of a shard, counted from 0.
@@ -160,8 +175,22 @@ impl Schedule {
 fn weather(rng: &mut RandomStream) -> Vec<(Fate, f64)> {
     let share = *rng.pick([0.03, 0.15, 0.5].iter()).unwrap();
     let count = 1 + rng.below(4);
-    let fates: Vec<Fate> = (0..count).filter_map(|_| rng.pick(FATES.iter().copied())).collect();
-    fates.into_iter().map(|fate| (fate, if fate.is_grave() { share / 5.0 } else { share / f64::from(count) })).collect()
+    let fates: Vec<Fate> = (0..count)
+        .filter_map(|_| rng.pick(FATES.iter().copied()))
+        .collect();
+    fates
+        .into_iter()
+        .map(|fate| {
+            (
+                fate,
+                if fate.is_grave() {
+                    share / 5.0
+                } else {
+                    share / f64::from(count)
+                },
+            )
+        })
+        .collect()
 }
 
 /// A number below a bound, small ones more often.

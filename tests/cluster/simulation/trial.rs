@@ -68,13 +68,25 @@ impl Tally {
 
 impl fmt::Display for Tally {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { drives, looks, runs, calls, milliseconds, errors, lies, finished } = self;
+        let Self {
+            drives,
+            looks,
+            runs,
+            calls,
+            milliseconds,
+            errors,
+            lies,
+            finished,
+        } = self;
         let days = *milliseconds as f64 / 86_400_000.0;
         write!(
             formatter,
             "{drives} drives, {errors} ended with an error, {runs} runs, {calls} calls, {looks} looks, "
         )?;
-        write!(formatter, "{days:.1} days; {lies} with false parts, {finished} finished")
+        write!(
+            formatter,
+            "{days:.1} days; {lies} with false parts, {finished} finished"
+        )
     }
 }
 
@@ -92,7 +104,10 @@ struct Trial<'t, 'w> {
 /// Runs a simulation. It panics at the first thing that must not be, with what happened before if that is wanted.
 pub(crate) fn run(cluster: &Cluster, schedule: &Schedule, is_told: bool) -> Tally {
     let folder = tempfile::tempdir_in(&cluster.scratch).unwrap();
-    let (output, path) = (folder.path().join("output"), folder.path().join("plan.json"));
+    let (output, path) = (
+        folder.path().join("output"),
+        folder.path().join("plan.json"),
+    );
     for table in ["games", "positions"] {
         std::fs::create_dir_all(output.join(table)).unwrap();
     }
@@ -104,43 +119,91 @@ pub(crate) fn run(cluster: &Cluster, schedule: &Schedule, is_told: bool) -> Tall
     };
     let loaded = parts.map(|parts| {
         let (plan, work) = (parts.loaded.plan.clone(), writing_to(parts, &output));
-        LoadedPlan { path: path.clone(), plan: plan.cut(&work.rounds(), schedule.shards), work }
+        LoadedPlan {
+            path: path.clone(),
+            plan: plan.cut(&work.rounds(), schedule.shards),
+            work,
+        }
     });
-    let shards = loaded.as_ref().map_or_else(|| shards_of_rounds(schedule.shards), |loaded| loaded.plan.shards.clone());
-    let world = RefCell::new(World::new(schedule, (shards, pieces, output.clone()), &machine, is_told));
+    let shards = loaded.as_ref().map_or_else(
+        || shards_of_rounds(schedule.shards),
+        |loaded| loaded.plan.shards.clone(),
+    );
+    let world = RefCell::new(World::new(
+        schedule,
+        (shards, pieces, output.clone()),
+        &machine,
+        is_told,
+    ));
     let (looks, tally) = Default::default();
     let parts = parts.zip(loaded.as_ref());
-    let trial = Trial { schedule, parts, path: &path, world, machine: &machine, looks, tally };
+    let trial = Trial {
+        schedule,
+        parts,
+        path: &path,
+        world,
+        machine: &machine,
+        looks,
+        tally,
+    };
     let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| trial.run(&output)));
-    if let Some(story) = trial.world.try_borrow().ok().and_then(|world| world.story.clone()) {
+    if let Some(story) = trial
+        .world
+        .try_borrow()
+        .ok()
+        .and_then(|world| world.story.clone())
+    {
         println!("{schedule:#?}\n{}", story.join("\n"));
     }
     if let Err(panic) = outcome {
         std::panic::resume_unwind(panic);
     }
     let world = trial.world.borrow();
-    let runs = world.drivers.iter().map(|driver| driver.ran + driver.failed.len()).sum();
-    Tally { looks: trial.looks.get(), runs, calls: world.calls, milliseconds: world.now, ..trial.tally.get() }
+    let runs = world
+        .drivers
+        .iter()
+        .map(|driver| driver.ran + driver.failed.len())
+        .sum();
+    Tally {
+        looks: trial.looks.get(),
+        runs,
+        calls: world.calls,
+        milliseconds: world.now,
+        ..trial.tally.get()
+    }
 }
 
 /// The work of a plan with another output.
 fn writing_to(parts: &Parts, output: &Path) -> Box<dyn Work> {
-    let request = Request { output: Some(output.to_owned()), ..parts.loaded.plan.request.clone() };
+    let request = Request {
+        output: Some(output.to_owned()),
+        ..parts.loaded.plan.request.clone()
+    };
     request.work(&parts.models).unwrap()
 }
 
 fn shards_of_rounds(count: usize) -> Vec<Range<usize>> {
     let size = (3 * ROUND_PIECES).div_ceil(count);
     let cut = |begin: usize| {
-        (begin..begin + ROUND_PIECES).step_by(size).map(move |first| first..(first + size).min(begin + ROUND_PIECES))
+        (begin..begin + ROUND_PIECES)
+            .step_by(size)
+            .map(move |first| first..(first + size).min(begin + ROUND_PIECES))
     };
     (0..3).flat_map(|round| cut(round * ROUND_PIECES)).collect()
 }
 
 impl Trial<'_, '_> {
     fn context(&self) -> Context<'_> {
-        let Machine { stop, budget_spent, .. } = self.machine;
-        Context { threads: 1, stop, budget_spent, progress: self.machine, host: self.machine }
+        let Machine {
+            stop, budget_spent, ..
+        } = self.machine;
+        Context {
+            threads: 1,
+            stop,
+            budget_spent,
+            progress: self.machine,
+            host: self.machine,
+        }
     }
 
     fn count(&self, change: impl FnOnce(&mut Tally)) {
@@ -156,12 +219,20 @@ impl Trial<'_, '_> {
             self.world.borrow_mut().heal();
             self.drive_to_the_end();
             assert!(!self.check_ready(output), "false parts are there again");
-        } else if !self.schedule.id.is_multiple_of(if self.schedule.id < 20_000 { 8 } else { 64 }) {
+        } else if !self
+            .schedule
+            .id
+            .is_multiple_of(if self.schedule.id < 20_000 { 8 } else { 64 })
+        {
             // To check and to publish takes longer than to drive; a night runs the first 20,000.
             return;
         }
-        let Some((parts, loaded)) = self.parts else { return };
-        loaded.check(Some(self.schedule.id), self.context()).unwrap_or_else(|error| panic!("true parts: {error}"));
+        let Some((parts, loaded)) = self.parts else {
+            return;
+        };
+        loaded
+            .check(Some(self.schedule.id), self.context())
+            .unwrap_or_else(|error| panic!("true parts: {error}"));
         loaded.work.make(self.context()).unwrap();
         check_same(output, &parts.whole, "a simulated cluster and one machine");
         self.count(|tally| tally.finished += 1);
@@ -173,13 +244,19 @@ impl Trial<'_, '_> {
         for _ in 0..20 {
             let is_healed = self.world.borrow().is_healed;
             let dies_at = if is_healed { None } else { deaths.next() };
-            let second = self.schedule.second.filter(|_| !is_healed && self.tally.get().drives == 0);
+            let second = self
+                .schedule
+                .second
+                .filter(|_| !is_healed && self.tally.get().drives == 0);
             let Err((code, text)) = self.drive_once(dies_at, second) else {
                 // What comes next is another command, which nobody has stopped.
                 self.machine.lower_flags();
                 return;
             };
-            assert!(!is_healed, "all machines are well, and the drive ends with {code}: {text}");
+            assert!(
+                !is_healed,
+                "all machines are well, and the drive ends with {code}: {text}"
+            );
             if code != DEATH {
                 self.count(|tally| tally.errors += 1);
                 self.world.borrow_mut().heal();
@@ -189,14 +266,24 @@ impl Trial<'_, '_> {
     }
 
     /// Drives the plan once; an error is one that must be.
-    fn drive_once(&self, dies_at: Option<usize>, second: Option<usize>) -> Result<DriveReport, (u8, String)> {
+    fn drive_once(
+        &self,
+        dies_at: Option<usize>,
+        second: Option<usize>,
+    ) -> Result<DriveReport, (u8, String)> {
         self.count(|tally| tally.drives += 1);
         let mut runner = Simulated::new(&self.world, dies_at);
         let driver = runner.driver;
         let other = || drop(self.drive_once(None, None));
         runner.meanwhile = second.map(|at| (at, &other as &dyn Fn()));
         let work = vec![1; self.world.borrow().shards.len()];
-        let driven = drive(self.path, &work, &mut runner, |ahead| self.look(ahead), self.context());
+        let driven = drive(
+            self.path,
+            &work,
+            &mut runner,
+            |ahead| self.look(ahead),
+            self.context(),
+        );
         let mut world = self.world.borrow_mut();
         world.bury(driver);
         let told = &world.drivers[driver];
@@ -209,7 +296,10 @@ impl Trial<'_, '_> {
             Err(error) => {
                 let (code, text) = (error.exit_code(), error.to_string());
                 let allowed = codes_allowed(&world, driver, dies_at.is_some(), self.schedule);
-                assert!(allowed.contains(&code), "the drive ends with {code}, and only {allowed:?} may be: {text}");
+                assert!(
+                    allowed.contains(&code),
+                    "the drive ends with {code}, and only {allowed:?} may be: {text}"
+                );
                 Err((code, text))
             }
         }
@@ -221,15 +311,35 @@ impl Trial<'_, '_> {
             return loaded.progress(ahead, self.context());
         }
         let world = self.world.borrow();
-        let is_done = |piece: usize| world.seen(piece).is_some_and(|content| content != Content::Torn);
+        let is_done = |piece: usize| {
+            world
+                .seen(piece)
+                .is_some_and(|content| content != Content::Torn)
+        };
         let first = (0..3 * ROUND_PIECES).find(|&piece| !is_done(piece));
         let wanted = 0..first.map_or(3 * ROUND_PIECES, |piece| round_of(piece).end);
         let shards = || (0..).zip(&world.shards);
-        let done = shards().filter(|(_, pieces)| (*pieces).clone().all(is_done)).map(|(shard, _)| shard).collect();
-        let lacks = |pieces: &Range<usize>| pieces.clone().any(|piece| wanted.contains(&piece) && !is_done(piece));
-        let needed: Vec<usize> = shards().filter(|(_, pieces)| lacks(pieces)).map(|(shard, _)| shard).collect();
+        let done = shards()
+            .filter(|(_, pieces)| (*pieces).clone().all(is_done))
+            .map(|(shard, _)| shard)
+            .collect();
+        let lacks = |pieces: &Range<usize>| {
+            pieces
+                .clone()
+                .any(|piece| wanted.contains(&piece) && !is_done(piece))
+        };
+        let needed: Vec<usize> = shards()
+            .filter(|(_, pieces)| lacks(pieces))
+            .map(|(shard, _)| shard)
+            .collect();
         let complete = needed.is_empty();
-        Ok(PlanProgress { stage: Stage::Train, shards: world.shards.len(), done, needed, complete })
+        Ok(PlanProgress {
+            stage: Stage::Train,
+            shards: world.shards.len(),
+            done,
+            needed,
+            complete,
+        })
     }
 
     /// Fails unless all parts are there that the result needs, each as it must be. Whether some of them are false, and said so.
@@ -239,7 +349,11 @@ impl Trial<'_, '_> {
             Err(error) => {
                 // Seen after the last look of the driver, and refused by the next one.
                 let world = self.world.borrow();
-                let is_foreign = world.shown.iter().flatten().any(|content| *content == Some(Content::Foreign));
+                let is_foreign = world
+                    .shown
+                    .iter()
+                    .flatten()
+                    .any(|content| *content == Some(Content::Foreign));
                 assert!(is_foreign && error.exit_code() == 2, "{error}");
                 return true;
             }
@@ -248,15 +362,21 @@ impl Trial<'_, '_> {
         let mut lies = Vec::new();
         for piece in wanted {
             let content = world.seen(piece);
-            assert!(matches!(content, Some(Content::True | Content::False)), "ready, and part {piece} is {content:?}");
-            let Some((parts, _)) = self.parts else { continue };
+            assert!(
+                matches!(content, Some(Content::True | Content::False)),
+                "ready, and part {piece} is {content:?}"
+            );
+            let Some((parts, _)) = self.parts else {
+                continue;
+            };
             if content == Some(Content::False) {
                 lies.push(piece);
                 continue;
             }
             for name in &parts.pieces[piece].names {
                 let source = parts.pieces[piece].sources[&Content::True].join(name);
-                let [is, should] = [output.join(name), source].map(|path| std::fs::metadata(path).unwrap().ino());
+                let [is, should] =
+                    [output.join(name), source].map(|path| std::fs::metadata(path).unwrap().ino());
                 assert!(is == should, "ready, and {name} is not the true one");
             }
         }
@@ -269,7 +389,9 @@ impl Trial<'_, '_> {
 
     /// The pieces that the result needs.
     fn wanted(&self) -> Result<Range<usize>, StageError> {
-        let Some((_, loaded)) = self.parts else { return Ok(0..3 * ROUND_PIECES) };
+        let Some((_, loaded)) = self.parts else {
+            return Ok(0..3 * ROUND_PIECES);
+        };
         Ok(loaded.work.shards()?.progress(1, self.context())?.wanted)
     }
 
@@ -279,7 +401,10 @@ impl Trial<'_, '_> {
         let Err(StageError::FalseParts { parts, .. }) = checked else {
             panic!("parts {lies:?} are false: {checked:?}")
         };
-        let named: Vec<String> = parts.iter().map(|(path, _)| path.to_str().unwrap().to_owned()).collect();
+        let named: Vec<String> = parts
+            .iter()
+            .map(|(path, _)| path.to_str().unwrap().to_owned())
+            .collect();
         let is_of = |piece: usize| pieces[piece].names.iter().any(|name| named.contains(name));
         assert!(
             lies.iter().all(|&piece| is_of(piece)) && named.len() == lies.len(),
@@ -294,7 +419,10 @@ fn codes_allowed(world: &World<'_>, driver: usize, dies: bool, schedule: &Schedu
     if dies {
         codes.push(DEATH);
     }
-    if let Some((_, raised)) = schedule.raised.filter(|(time, _)| !world.is_healed && *time <= world.now) {
+    if let Some((_, raised)) = schedule
+        .raised
+        .filter(|(time, _)| !world.is_healed && *time <= world.now)
+    {
         codes.push(if raised == Raised::Budget { 12 } else { 130 });
     }
     let mut failures: BTreeMap<usize, usize> = BTreeMap::new();
@@ -308,7 +436,12 @@ fn codes_allowed(world: &World<'_>, driver: usize, dies: bool, schedule: &Schedu
     if failures.values().any(|&count| FAILURES_MAX <= count) {
         codes.extend([75, 65]);
     }
-    if world.shown.iter().flatten().any(|content| *content == Some(Content::Foreign)) {
+    if world
+        .shown
+        .iter()
+        .flatten()
+        .any(|content| *content == Some(Content::Foreign))
+    {
         codes.extend([2, 65]);
     }
     codes

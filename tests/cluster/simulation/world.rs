@@ -42,7 +42,12 @@ pub(crate) struct Piece {
 #[derive(Debug)]
 enum Act {
     /// A worker publishes a file of a piece, which the driver sees later.
-    Publish { driver: usize, piece: usize, file: usize, content: Content },
+    Publish {
+        driver: usize,
+        piece: usize,
+        file: usize,
+        content: Content,
+    },
     /// The driver sees it.
     Show { piece: usize, file: usize },
     /// The runner learns something.
@@ -122,7 +127,10 @@ impl<'w> World<'w> {
         machine: &'w Machine,
         is_told: bool,
     ) -> Self {
-        let none: Vec<Vec<Option<Content>>> = pieces.iter().map(|piece| vec![None; piece.names.len().max(1)]).collect();
+        let none: Vec<Vec<Option<Content>>> = pieces
+            .iter()
+            .map(|piece| vec![None; piece.names.len().max(1)])
+            .collect();
         let runs = vec![0; shards.len()];
         Self {
             schedule,
@@ -165,10 +173,23 @@ impl<'w> World<'w> {
     }
 
     fn submit(&mut self, driver: usize, shard: usize) {
-        assert!(shard < self.shards.len(), "shard {shard} of {} is submitted", self.shards.len());
-        assert!(self.drivers[driver].open.insert(shard), "shard {shard} is submitted while it is on its way");
-        let pause = self.drivers[driver].failed_at.get(&shard).map(|&then| self.now - then);
-        assert!(pause.is_none_or(|pause| 1_000 <= pause), "shard {shard} is submitted again after {pause:?} ms");
+        assert!(
+            shard < self.shards.len(),
+            "shard {shard} of {} is submitted",
+            self.shards.len()
+        );
+        assert!(
+            self.drivers[driver].open.insert(shard),
+            "shard {shard} is submitted while it is on its way"
+        );
+        let pause = self.drivers[driver]
+            .failed_at
+            .get(&shard)
+            .map(|&then| self.now - then);
+        assert!(
+            pause.is_none_or(|pause| 1_000 <= pause),
+            "shard {shard} is submitted again after {pause:?} ms"
+        );
         self.tell(|| format!("driver {driver} submits shard {shard}"));
         self.drivers[driver].queue.push_back(shard);
     }
@@ -186,37 +207,72 @@ impl<'w> World<'w> {
     fn run(&mut self, driver: usize, shard: usize) {
         let run = self.runs[shard];
         self.runs[shard] += 1;
-        let mut fate = if self.is_healed { Fate::Done } else { self.schedule.fate(shard, run) };
+        let mut fate = if self.is_healed {
+            Fate::Done
+        } else {
+            self.schedule.fate(shard, run)
+        };
         let rng = &mut self.schedule.stream(1, shard << 8 | run.min(255));
         let usual = self.schedule.milliseconds;
         let mut time = self.now + 1 + (usual as f64 * (0.3 + rng.unit())) as u64;
         let pieces = self.shards[shard].clone();
         if self.schedule.kind == Kind::Rounds {
             let before = 0..round_of(pieces.start).start;
-            assert!(before.into_iter().all(|piece| self.is_made(piece)), "shard {shard} runs before its round");
+            assert!(
+                before.into_iter().all(|piece| self.is_made(piece)),
+                "shard {shard} runs before its round"
+            );
         }
-        if pieces.clone().any(|piece| self.made[piece].contains(&Some(Content::Foreign))) {
+        if pieces
+            .clone()
+            .any(|piece| self.made[piece].contains(&Some(Content::Foreign)))
+        {
             fate = Fate::Fails(Some(2));
         } else if pieces.clone().all(|piece| self.is_made(piece)) && fate != Fate::Elsewhere {
             // Little can happen to a run that finds its parts.
-            fate = if matches!(fate, Fate::Fails(_)) { fate } else { Fate::Done };
+            fate = if matches!(fate, Fate::Fails(_)) {
+                fate
+            } else {
+                Fate::Done
+            };
             time = self.now + 1 + usual / 10;
         }
         self.tell(|| format!("run {run} of shard {shard} (parts {pieces:?}) begins: {fate:?}"));
         if fate == Fate::Late {
             time += 60_000 + u64::from(rng.below(600_000));
         }
-        let ended = |code| RunnerEvent::Ended(Ended { shard, code, cpu_seconds: Some(1.0), ..Ended::default() });
+        let ended = |code| {
+            RunnerEvent::Ended(Ended {
+                shard,
+                code,
+                cpu_seconds: Some(1.0),
+                ..Ended::default()
+            })
+        };
         let report_at = time + u64::from(rng.below(300));
         let mut code = Some(0);
         match fate {
-            Fate::Done | Fate::Late | Fate::Doubled => self.publish((driver, &pieces), (self.now, time), None),
+            Fate::Done | Fate::Late | Fate::Doubled => {
+                self.publish((driver, &pieces), (self.now, time), None);
+            }
             Fate::Moved => {
                 let worker = format!("worker {}", rng.below(9));
-                self.at(time, Act::Report { driver, event: RunnerEvent::Moved { shard, worker } });
+                self.at(
+                    time,
+                    Act::Report {
+                        driver,
+                        event: RunnerEvent::Moved { shard, worker },
+                    },
+                );
                 let end = time + usual;
                 self.publish((driver, &pieces), (time, end), None);
-                self.at(end, Act::Report { driver, event: ended(Some(0)) });
+                self.at(
+                    end,
+                    Act::Report {
+                        driver,
+                        event: ended(Some(0)),
+                    },
+                );
                 return self.at(end, Act::Free { driver });
             }
             Fate::Ghost => {
@@ -226,7 +282,10 @@ impl<'w> World<'w> {
             }
             Fate::Fails(with) => {
                 let made = pieces.start..pieces.start + rng.below(pieces.len() as u32 + 1) as usize;
-                if self.made[pieces.start].iter().all(|content| *content != Some(Content::Foreign)) {
+                if self.made[pieces.start]
+                    .iter()
+                    .all(|content| *content != Some(Content::Foreign))
+                {
                     self.publish((driver, &made), (self.now, time), None);
                 }
                 code = with;
@@ -242,9 +301,21 @@ impl<'w> World<'w> {
                 self.publish((driver, &pieces), (self.now, time), Some((piece, content)));
             }
         }
-        self.at(report_at, Act::Report { driver, event: ended(code) });
+        self.at(
+            report_at,
+            Act::Report {
+                driver,
+                event: ended(code),
+            },
+        );
         if fate == Fate::Doubled {
-            self.at(report_at + u64::from(rng.below(900)), Act::Report { driver, event: ended(code) });
+            self.at(
+                report_at + u64::from(rng.below(900)),
+                Act::Report {
+                    driver,
+                    event: ended(code),
+                },
+            );
         }
         self.at(report_at, Act::Free { driver });
     }
@@ -259,7 +330,9 @@ impl<'w> World<'w> {
         let count = pieces.len() as u64;
         for (number, piece) in (1..).zip(pieces.clone()) {
             let time = begin + (end - begin) * number / count;
-            let content = spoilt.filter(|(which, _)| *which == piece).map_or(Content::True, |(_, content)| content);
+            let content = spoilt
+                .filter(|(which, _)| *which == piece)
+                .map_or(Content::True, |(_, content)| content);
             let files = self.made[piece].len();
             let torn = self.schedule.stream(2, piece).below(files as u32) as usize;
             for file in 0..files {
@@ -269,14 +342,27 @@ impl<'w> World<'w> {
                     Content::False if file + 1 != files => Content::True,
                     content => content,
                 };
-                self.at(time, Act::Publish { driver, piece, file, content });
+                self.at(
+                    time,
+                    Act::Publish {
+                        driver,
+                        piece,
+                        file,
+                        content,
+                    },
+                );
             }
         }
     }
 
     fn act(&mut self, act: Act) {
         match act {
-            Act::Publish { piece, file, content, .. } => {
+            Act::Publish {
+                piece,
+                file,
+                content,
+                ..
+            } => {
                 // What a worker finds whole it does not write again.
                 if matches!(self.made[piece][file], None | Some(Content::Torn)) {
                     self.made[piece][file] = Some(content);
@@ -288,7 +374,9 @@ impl<'w> World<'w> {
             }
             Act::Show { piece, file } => {
                 // By now it may be another one, or removed.
-                let Some(content) = self.made[piece][file] else { return };
+                let Some(content) = self.made[piece][file] else {
+                    return;
+                };
                 self.tell(|| format!("file {file} of part {piece} is seen: {content:?}"));
                 self.shown[piece][file] = Some(content);
                 show(&self.pieces[piece], file, content, &self.folder);
@@ -304,17 +392,27 @@ impl<'w> World<'w> {
     /// Lets time pass until something is reported to a driver, for at most `longest` milliseconds.
     fn wait(&mut self, driver: usize, longest: u64) -> Vec<RunnerEvent> {
         self.calls += 1;
-        assert!(self.calls < CALLS_MAX && self.now < MILLISECONDS_MAX, "it does not end");
+        assert!(
+            self.calls < CALLS_MAX && self.now < MILLISECONDS_MAX,
+            "it does not end"
+        );
         self.now += 1;
         let until = self.now + longest;
         self.start(driver);
         loop {
-            while let Some(entry) = self.due.first_entry().filter(|entry| entry.key().0 <= self.now) {
+            while let Some(entry) = self
+                .due
+                .first_entry()
+                .filter(|entry| entry.key().0 <= self.now)
+            {
                 let act = entry.remove();
                 self.act(act);
                 (0..self.drivers.len()).for_each(|driver| self.start(driver));
             }
-            let next = self.due.first_key_value().map_or(u64::MAX, |((time, _), _)| *time);
+            let next = self
+                .due
+                .first_key_value()
+                .map_or(u64::MAX, |((time, _), _)| *time);
             if !self.drivers[driver].events.is_empty() || until < next {
                 break;
             }
@@ -323,8 +421,16 @@ impl<'w> World<'w> {
         if self.drivers[driver].events.is_empty() {
             self.now = until;
         }
-        if let Some((_, raised)) = self.schedule.raised.filter(|(time, _)| !self.is_healed && *time <= self.now) {
-            let flag = if raised == Raised::Budget { &self.machine.budget_spent } else { &self.machine.stop };
+        if let Some((_, raised)) = self
+            .schedule
+            .raised
+            .filter(|(time, _)| !self.is_healed && *time <= self.now)
+        {
+            let flag = if raised == Raised::Budget {
+                &self.machine.budget_spent
+            } else {
+                &self.machine.stop
+            };
             flag.store(true, Ordering::Relaxed);
         }
         self.machine.clock.store(self.now, Ordering::Relaxed);
@@ -334,7 +440,9 @@ impl<'w> World<'w> {
     fn deliver(&mut self, driver: usize) -> Vec<RunnerEvent> {
         let mut events = Vec::from(std::mem::take(&mut self.drivers[driver].events));
         for event in &events {
-            let RunnerEvent::Ended(ended) = event else { continue };
+            let RunnerEvent::Ended(ended) = event else {
+                continue;
+            };
             let (shard, code) = (ended.shard, ended.code);
             self.tell(|| format!("driver {driver} is told that shard {shard} ended with {code:?}"));
             let is_whole = self.shards[shard].clone().all(|piece| self.is_made(piece));
@@ -350,7 +458,10 @@ impl<'w> World<'w> {
         }
         let driver = &self.drivers[driver];
         if events.is_empty() || !self.schedule.counts_late {
-            events.push(RunnerEvent::Workers { count: self.schedule.workers, running: driver.busy });
+            events.push(RunnerEvent::Workers {
+                count: self.schedule.workers,
+                running: driver.busy,
+            });
         }
         events
     }
@@ -363,7 +474,8 @@ impl<'w> World<'w> {
         dead.events.clear();
         if !self.schedule.orphans {
             // Nothing is published any more; what was published is seen some day.
-            self.due.retain(|_, act| !matches!(act, Act::Publish { driver: of, .. } if *of == driver));
+            self.due
+                .retain(|_, act| !matches!(act, Act::Publish { driver: of, .. } if *of == driver));
         }
     }
 
@@ -373,7 +485,8 @@ impl<'w> World<'w> {
         self.is_healed = true;
         self.machine.lower_flags();
         let is_foul = |content: &Content| matches!(content, Content::False | Content::Foreign);
-        self.due.retain(|_, act| !matches!(act, Act::Publish { content, .. } if is_foul(content)));
+        self.due
+            .retain(|_, act| !matches!(act, Act::Publish { content, .. } if is_foul(content)));
         for (piece, files) in self.made.iter_mut().enumerate() {
             for (file, content) in files.iter_mut().enumerate() {
                 if !content.as_ref().is_some_and(is_foul) {
@@ -397,12 +510,19 @@ pub(crate) fn round_of(piece: usize) -> Range<usize> {
 
 /// The worst content of the files of a piece, if all of them are there.
 fn whole(files: &[Option<Content>]) -> Option<Content> {
-    files.iter().copied().collect::<Option<Vec<Content>>>()?.into_iter().max()
+    files
+        .iter()
+        .copied()
+        .collect::<Option<Vec<Content>>>()?
+        .into_iter()
+        .max()
 }
 
 /// Puts a file where the driver looks.
 fn show(piece: &Piece, file: usize, content: Content, folder: &Path) {
-    let Some(name) = piece.names.get(file) else { return };
+    let Some(name) = piece.names.get(file) else {
+        return;
+    };
     let path = folder.join(name);
     std::fs::remove_file(&path).unwrap_or_default();
     if content == Content::Torn {
@@ -426,7 +546,12 @@ impl<'r, 'w> Simulated<'r, 'w> {
     pub(crate) fn new(world: &'r RefCell<World<'w>>, dies_at: Option<usize>) -> Self {
         let mut drivers = world.borrow_mut();
         drivers.drivers.push(Driver::default());
-        Self { world, driver: drivers.drivers.len() - 1, dies_at, meanwhile: None }
+        Self {
+            world,
+            driver: drivers.drivers.len() - 1,
+            dies_at,
+            meanwhile: None,
+        }
     }
 }
 
@@ -443,11 +568,17 @@ impl Runner for Simulated<'_, '_> {
             driver.calls
         };
         if self.dies_at.is_some_and(|at| at < call) {
-            return Err(StageError::Elsewhere { text: "killed".to_owned(), code: DEATH });
+            return Err(StageError::Elsewhere {
+                text: "killed".to_owned(),
+                code: DEATH,
+            });
         }
         if let Some((_, other)) = self.meanwhile.take_if(|(at, _)| *at < call) {
             other();
         }
-        Ok(self.world.borrow_mut().wait(self.driver, longest.as_millis() as u64))
+        Ok(self
+            .world
+            .borrow_mut()
+            .wait(self.driver, longest.as_millis() as u64))
     }
 }

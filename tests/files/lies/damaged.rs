@@ -37,7 +37,12 @@ fn check_spoilt(workspace: &Workspace, name: &str, arguments: &str) {
         check(workspace, arguments, 65, &[name]);
     }
     std::fs::remove_file(workspace.path(name)).unwrap();
-    check(workspace, arguments, 65, &[name.rsplit_once('/').unwrap().0]);
+    check(
+        workspace,
+        arguments,
+        65,
+        &[name.rsplit_once('/').unwrap().0],
+    );
     workspace.write(name, sound);
 }
 
@@ -56,14 +61,28 @@ fn a_damaged_dataset_is_refused_with_the_file() {
         1,
         &["cannot read file", "directory"],
     );
-    check(&workspace, "train --config configs/tiny.toml --dataset configs --models registry", 65, &["configs"]);
+    check(
+        &workspace,
+        "train --config configs/tiny.toml --dataset configs --models registry",
+        65,
+        &["configs"],
+    );
 }
 
 #[test]
 fn a_damaged_model_is_refused_with_the_file() {
     let workspace = copy_of_run();
-    for name in ["model.json", "weights.parquet", "mpc.parquet", "features.toml"] {
-        check_spoilt(&workspace, &format!("registry/v0002/{name}"), "model show v0002 --models registry");
+    for name in [
+        "model.json",
+        "weights.parquet",
+        "mpc.parquet",
+        "features.toml",
+    ] {
+        check_spoilt(
+            &workspace,
+            &format!("registry/v0002/{name}"),
+            "model show v0002 --models registry",
+        );
     }
     let name = "registry/v0002/weights.parquet";
     for arguments in [
@@ -83,8 +102,18 @@ fn a_damaged_model_is_refused_with_the_file() {
     let champion = std::fs::read(workspace.path("registry/champion.json")).unwrap();
     for (_, bytes) in spoilt(&champion) {
         workspace.write("registry/champion.json", bytes);
-        check(&workspace, "promote v0001 --models registry", 65, &["registry/champion.json"]);
-        check(&workspace, "promote --rollback --models registry", 65, &["registry/champion.json"]);
+        check(
+            &workspace,
+            "promote v0001 --models registry",
+            65,
+            &["registry/champion.json"],
+        );
+        check(
+            &workspace,
+            "promote --rollback --models registry",
+            65,
+            &["registry/champion.json"],
+        );
     }
 }
 
@@ -92,11 +121,21 @@ fn a_damaged_model_is_refused_with_the_file() {
 fn a_damaged_file_of_another_program_is_refused() {
     let workspace = copy_of_run();
     workspace.write("short.dat", [0; 100]);
-    check(&workspace, "model import short.dat --format es-cube-eval --models registry", 65, &["short.dat", "100"]);
+    check(
+        &workspace,
+        "model import short.dat --format es-cube-eval --models registry",
+        65,
+        &["short.dat", "100"],
+    );
     let mut weights = vec![0; 42_608 * 4];
     weights[6] = 1;
     workspace.write("eval.dat", &weights);
-    check(&workspace, "model import eval.dat --format es-cube-eval --models registry", 65, &["eval.dat", "byte 4"]);
+    check(
+        &workspace,
+        "model import eval.dat --format es-cube-eval --models registry",
+        65,
+        &["eval.dat", "byte 4"],
+    );
     workspace.write("mpc.dat", [9; 40]);
     let import = "model import mpc.dat --format mpc-dat --model v0001 --models registry";
     check(&workspace, import, 65, &["mpc.dat"]);
@@ -108,7 +147,13 @@ fn three_hundred_flipped_bits_are_all_noticed() {
     let config = load_config(&workspace.path("configs/tiny.toml")).unwrap();
     let data = workspace.path("data");
     let registry = Registry::new(&workspace.path("other"));
-    let context = Context { threads: 1, stop: &NEVER, budget_spent: &NEVER, progress: &(), host: &() };
+    let context = Context {
+        threads: 1,
+        stop: &NEVER,
+        budget_spent: &NEVER,
+        progress: &(),
+        host: &(),
+    };
     let use_dataset = || -> Result<(), StageError> {
         let task = TrainTask {
             config: config.config.train.clone(),
@@ -122,8 +167,15 @@ fn three_hundred_flipped_bits_are_all_noticed() {
         };
         train(&task, context).map(|_| ())
     };
-    let use_model = || LoadedModel::read(&workspace.path("registry/v0002")).map(|_| ()).map_err(StageError::from);
-    let data_files: Vec<PathBuf> = files(&data).into_keys().map(|name| data.join(name)).collect();
+    let use_model = || {
+        LoadedModel::read(&workspace.path("registry/v0002"))
+            .map(|_| ())
+            .map_err(StageError::from)
+    };
+    let data_files: Vec<PathBuf> = files(&data)
+        .into_keys()
+        .map(|name| data.join(name))
+        .collect();
     let model_files: Vec<PathBuf> = files(&workspace.path("registry/v0002"))
         .into_keys()
         .map(|name| workspace.path("registry/v0002").join(name))
@@ -140,8 +192,14 @@ fn three_hundred_flipped_bits_are_all_noticed() {
         bytes[bit / 8] ^= 1 << (bit % 8);
         publish_bytes(path, &bytes).unwrap();
         let result = if of_model { use_model() } else { use_dataset() };
-        let error = result.expect_err(&format!("bit {bit} of {}", path.display())).to_string();
-        assert!(error.contains(path.to_str().unwrap()), "bit {bit} of {}: {error}", path.display());
+        let error = result
+            .expect_err(&format!("bit {bit} of {}", path.display()))
+            .to_string();
+        assert!(
+            error.contains(path.to_str().unwrap()),
+            "bit {bit} of {}: {error}",
+            path.display()
+        );
         publish_bytes(path, &sound).unwrap();
     }
     use_model().unwrap();
@@ -159,25 +217,46 @@ fn garbage_in_a_position_file_is_refused_with_line_and_byte() {
         (good.replacen("X;", "X; z9:3;", 1), "byte 67"),
         (good.replacen("X;", "X; f5:much;", 1), "byte 67"),
         (good.replacen("X;", "X; d3:+2; f5:+65;", 1), "byte 74"),
-        (good.replacen("X;", "X; d3:+2; --:-127; a1:+2;", 1), "byte 83"),
+        (
+            good.replacen("X;", "X; d3:+2; --:-127; a1:+2;", 1),
+            "byte 83",
+        ),
         ("-".repeat(10_000), "byte 64"),
     ] {
         workspace.write("bad.obf", format!("% a comment\n{good}\n{bad}\n{good}"));
         for command in ["eval", "solve"] {
-            check(&workspace, &format!("{command} bad.obf"), 65, &["bad.obf", "line 4", byte]);
+            check(
+                &workspace,
+                &format!("{command} bad.obf"),
+                65,
+                &["bad.obf", "line 4", byte],
+            );
         }
     }
-    for (board, length) in [(good[1..64].to_owned(), 63), (format!("-{}", &good[..64]), 65)] {
+    for (board, length) in [
+        (good[1..64].to_owned(), 63),
+        (format!("-{}", &good[..64]), 65),
+    ] {
         workspace.write("bad.obf", format!("{board} X;\n"));
         let words = format!("the board has {length} characters, 64 expected");
         check(&workspace, "eval bad.obf", 65, &["bad.obf", &words]);
     }
     workspace.write("bad.obf", [good.as_bytes(), b"---\xff---\n"].concat());
-    check(&workspace, "eval bad.obf", 65, &["bad.obf", "line 2", "byte 3"]);
+    check(
+        &workspace,
+        "eval bad.obf",
+        65,
+        &["bad.obf", "line 2", "byte 3"],
+    );
     workspace.write("bad.obf", "% nothing but this\n\n");
     check(&workspace, "eval bad.obf", 65, &["bad.obf", "no position"]);
     workspace.write("folder/file", "");
-    check(&workspace, "eval folder", 1, &["cannot read folder", "is a directory"]);
+    check(
+        &workspace,
+        "eval folder",
+        1,
+        &["cannot read folder", "is a directory"],
+    );
 }
 
 fn parquet_bytes(batch: &RecordBatch) -> Vec<u8> {
@@ -194,28 +273,50 @@ fn a_hostile_part_that_its_manifest_vouches_for_is_an_error_and_no_panic() {
     let folder = workspace.path("data");
     let part = folder.join("positions/part-00001.parquet");
     let sound = std::fs::read(&part).unwrap();
-    let footer_size = u32::from_le_bytes(sound[sound.len() - 8..][..4].try_into().unwrap()) as usize;
+    let footer_size =
+        u32::from_le_bytes(sound[sound.len() - 8..][..4].try_into().unwrap()) as usize;
     let with_tail = |tail: [u8; 8]| [&sound[..sound.len() - 8], &tail].concat();
-    let column = |name: &str, values: ArrayRef| RecordBatch::try_from_iter([(name, values)]).unwrap();
+    let column =
+        |name: &str, values: ArrayRef| RecordBatch::try_from_iter([(name, values)]).unwrap();
     let mut emptied = sound.clone();
     emptied[4..sound.len() - 8 - footer_size].fill(0);
     let hostile = [
         ("nothing", Vec::new()),
         ("text", b"not a Parquet file at all".to_vec()),
         ("its magic alone", b"PAR1PAR1".to_vec()),
-        ("a footer longer than the file", with_tail(*b"\xff\xff\xff\x7fPAR1")),
+        (
+            "a footer longer than the file",
+            with_tail(*b"\xff\xff\xff\x7fPAR1"),
+        ),
         ("a footer of no bytes", with_tail(*b"\0\0\0\0PAR1")),
         ("an encrypted footer", with_tail(*b"\x10\0\0\0PARE")),
         ("pages of zeros", emptied),
-        ("one foreign column", parquet_bytes(&column("x", Arc::new(Int32Array::from(vec![1, 2]))))),
-        ("one column of ours", parquet_bytes(&column("game_id", Arc::new(UInt64Array::from(vec![1, 2]))))),
-        ("missing values", parquet_bytes(&column("game_id", Arc::new(UInt64Array::from(vec![Some(1), None]))))),
+        (
+            "one foreign column",
+            parquet_bytes(&column("x", Arc::new(Int32Array::from(vec![1, 2])))),
+        ),
+        (
+            "one column of ours",
+            parquet_bytes(&column("game_id", Arc::new(UInt64Array::from(vec![1, 2])))),
+        ),
+        (
+            "missing values",
+            parquet_bytes(&column(
+                "game_id",
+                Arc::new(UInt64Array::from(vec![Some(1), None])),
+            )),
+        ),
     ];
     let train = "train --config configs/tiny.toml --dataset data --models other";
     for (what, bytes) in hostile {
         plant(&folder, &bytes);
         println!("{what}");
-        check(&workspace, train, 65, &["data/positions/part-00001.parquet"]);
+        check(
+            &workspace,
+            train,
+            65,
+            &["data/positions/part-00001.parquet"],
+        );
     }
 }
 
@@ -224,11 +325,14 @@ fn a_part_that_the_parser_gives_up_on_is_one_error_like_any_other() {
     let workspace = copy_of_run();
     let folder = workspace.path("data");
     let sound = std::fs::read(folder.join("positions/part-00001.parquet")).unwrap();
-    let footer_size = u32::from_le_bytes(sound[sound.len() - 8..][..4].try_into().unwrap()) as usize;
+    let footer_size =
+        u32::from_le_bytes(sound[sound.len() - 8..][..4].try_into().unwrap()) as usize;
     let panics = (8 * (sound.len() - 8 - footer_size)..8 * sound.len()).find_map(|bit| {
         let mut bytes = sound.clone();
         bytes[bit / 8] ^= 1 << (bit % 8);
-        let error = POSITIONS.decode(Path::new("part"), bytes.clone().into(), 1_000).err()?;
+        let error = POSITIONS
+            .decode(Path::new("part"), bytes.clone().into(), 1_000)
+            .err()?;
         error.to_string().contains("gave up").then_some(bytes)
     });
     let Some(bytes) = panics else {
@@ -237,37 +341,73 @@ fn a_part_that_the_parser_gives_up_on_is_one_error_like_any_other() {
     };
     plant(&folder, &bytes);
     let train = "train --config configs/tiny.toml --dataset data --models other";
-    check(&workspace, train, 65, &["data/positions/part-00001.parquet", "gave up"]);
+    check(
+        &workspace,
+        train,
+        65,
+        &["data/positions/part-00001.parquet", "gave up"],
+    );
 }
 
 /// A Parquet file of one row group with a footer that gives it another number of rows.
 fn with_row_count(bytes: &[u8], rows: i64) -> Vec<u8> {
-    let metadata = ParquetMetaDataReader::new().parse_and_finish(&Bytes::copy_from_slice(bytes)).unwrap();
-    let group = metadata.row_group(0).clone().into_builder().set_num_rows(rows).build().unwrap();
+    let metadata = ParquetMetaDataReader::new()
+        .parse_and_finish(&Bytes::copy_from_slice(bytes))
+        .unwrap();
+    let group = metadata
+        .row_group(0)
+        .clone()
+        .into_builder()
+        .set_num_rows(rows)
+        .build()
+        .unwrap();
     let metadata = metadata.into_builder().set_row_groups(vec![group]).build();
-    let footer_size = u32::from_le_bytes(bytes[bytes.len() - 8..][..4].try_into().unwrap()) as usize;
+    let footer_size =
+        u32::from_le_bytes(bytes[bytes.len() - 8..][..4].try_into().unwrap()) as usize;
     let mut bytes = bytes[..bytes.len() - 8 - footer_size].to_vec();
-    ParquetMetaDataWriter::new(&mut bytes, &metadata).finish().unwrap();
+    ParquetMetaDataWriter::new(&mut bytes, &metadata)
+        .finish()
+        .unwrap();
     bytes
 }
 
 #[test]
 fn a_footer_that_counts_other_rows_than_there_are_is_an_error() {
     let workspace = Workspace::new();
-    let rows = &Dataset::open(&RUN.path("data")).unwrap().rows(1, &NEVER).unwrap()[..3];
+    let rows = &Dataset::open(&RUN.path("data"))
+        .unwrap()
+        .rows(1, &NEVER)
+        .unwrap()[..3];
     let bytes = parquet_bytes(&POSITIONS.batch(PositionRow::to_columns(rows)));
-    for (count, words) in [(2, "more rows than its footer says"), (4, "fewer rows than its footer says")] {
-        let error = POSITIONS.decode(Path::new("part"), with_row_count(&bytes, count).into(), 4).unwrap_err();
+    for (count, words) in [
+        (2, "more rows than its footer says"),
+        (4, "fewer rows than its footer says"),
+    ] {
+        let error = POSITIONS
+            .decode(Path::new("part"), with_row_count(&bytes, count).into(), 4)
+            .unwrap_err();
         assert!(error.to_string().contains(words), "{error}");
     }
-    assert_eq!(POSITIONS.decode(Path::new("part"), with_row_count(&bytes, 3).into(), 4).unwrap().num_rows(), 3);
+    assert_eq!(
+        POSITIONS
+            .decode(Path::new("part"), with_row_count(&bytes, 3).into(), 4)
+            .unwrap()
+            .num_rows(),
+        3
+    );
     workspace.write("more.parquet", with_row_count(&bytes, 2));
     workspace.write("fewer.parquet", with_row_count(&bytes, 4));
-    for (name, words) in
-        [("more", "record 3: there are more rows than the 2 "), ("fewer", "record 4: there are fewer rows than the 4 ")]
-    {
+    for (name, words) in [
+        ("more", "record 3: there are more rows than the 2 "),
+        ("fewer", "record 4: there are fewer rows than the 4 "),
+    ] {
         let import = format!("dataset import {name}.parquet --format parquet --output out");
-        check(&workspace, &import, 65, &[&format!("{name}.parquet"), words]);
+        check(
+            &workspace,
+            &import,
+            65,
+            &[&format!("{name}.parquet"), words],
+        );
     }
 }
 
@@ -278,7 +418,15 @@ fn a_footer_that_keeps_the_parser_busy_for_minutes_is_one_error() {
     let list = |id: u8| [id << 4 | 9, 0xf1, 0xff, 0xff, 0xff, 0xff, 0x07];
     let footer = [list(14).to_vec(), list(1).repeat(99), vec![0]].concat();
     let size = (footer.len() as u32).to_le_bytes();
-    workspace.write("endless.parquet", [b"PAR1".as_slice(), &footer, &size, b"PAR1"].concat());
+    workspace.write(
+        "endless.parquet",
+        [b"PAR1".as_slice(), &footer, &size, b"PAR1"].concat(),
+    );
     let words = ["endless.parquet", "its footer is not sound"];
-    check(&workspace, "dataset import endless.parquet --format parquet --output out", 65, &words);
+    check(
+        &workspace,
+        "dataset import endless.parquet --format parquet --output out",
+        65,
+        &words,
+    );
 }

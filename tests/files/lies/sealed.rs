@@ -10,7 +10,9 @@ use renma::artifact::model::vectors_file::vectors_table;
 use renma::artifact::model::weights_file::WEIGHTS;
 use renma::artifact::publish::publish_bytes;
 use renma::artifact::seal::{read_sealed, write_sealed};
-use renma::artifact::{FileEntry, FolderLock, Footer, GAMES, GATE_GAMES, Manifest, NEVER, POSITIONS, Table};
+use renma::artifact::{
+    FileEntry, FolderLock, Footer, GAMES, GATE_GAMES, Manifest, NEVER, POSITIONS, Table,
+};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -31,13 +33,19 @@ fn tree() -> Workspace {
     let config = workspace.config("run", "smoke", &weak);
     workspace.done(&format!("run --config {config}"));
     let games = "datasets/run/selfplay/generation=0001";
-    workspace.done(&format!("generate --plan generate.json --config {config} --shards 2 --output out"));
+    workspace.done(&format!(
+        "generate --plan generate.json --config {config} --shards 2 --output out"
+    ));
     let train = format!("--config {config} --dataset {games} --models models/run");
     workspace.done(&format!("train --plan train.json {train}"));
     let fit = format!("--config {config} --model v0001 --models models/run --output samples");
-    workspace.done(&format!("fit-mpc --plan fit.json --set fit_mpc.method=\"line\" {fit}"));
+    workspace.done(&format!(
+        "fit-mpc --plan fit.json --set fit_mpc.method=\"line\" {fit}"
+    ));
     let sides = "--candidate v0002 --baseline v0001 --models models/run";
-    workspace.done(&format!("gate --plan gate.json --config {config} {sides} --output match"));
+    workspace.done(&format!(
+        "gate --plan gate.json --config {config} {sides} --output match"
+    ));
     workspace
 }
 
@@ -45,18 +53,36 @@ fn tree() -> Workspace {
 fn readers(file: &Path) -> Vec<String> {
     let text = |path: &Path| path.to_str().unwrap().to_owned();
     let folder = text(file.parent().unwrap());
-    let run = ["status --config configs/run.toml", "report --config configs/run.toml"];
-    let models = ["model list --models models/run", "model verify --models models/run"];
+    let run = [
+        "status --config configs/run.toml",
+        "report --config configs/run.toml",
+    ];
+    let models = [
+        "model list --models models/run",
+        "model verify --models models/run",
+    ];
     let gc = "gc --dry-run --config configs/run.toml";
-    let of = |known: &[&str]| known.iter().map(|&reader| reader.to_owned()).collect::<Vec<String>>();
+    let of = |known: &[&str]| {
+        known
+            .iter()
+            .map(|&reader| reader.to_owned())
+            .collect::<Vec<String>>()
+    };
     match file.file_name().unwrap().to_str().unwrap() {
         "manifest.json" => {
             let mut readers = of(&[run[0], run[1], gc]);
-            readers.extend(["inspect", "verify --fast"].map(|command| format!("dataset {command} {folder}")));
+            readers.extend(
+                ["inspect", "verify --fast"].map(|command| format!("dataset {command} {folder}")),
+            );
             readers
         }
         "verdict.json" => {
-            let mut readers = of(&[run[0], run[1], models[0], "model show v0002 --models models/run"]);
+            let mut readers = of(&[
+                run[0],
+                run[1],
+                models[0],
+                "model show v0002 --models models/run",
+            ]);
             readers.push(format!("dataset verify --fast {folder}"));
             readers
         }
@@ -65,7 +91,10 @@ fn readers(file: &Path) -> Vec<String> {
             readers.push(format!("model show {folder}"));
             readers
         }
-        name if folder.is_empty() => vec![format!("shard status {name}"), format!("shard run {name} 0")],
+        name if folder.is_empty() => vec![
+            format!("shard status {name}"),
+            format!("shard run {name} 0"),
+        ],
         _ => of(&[run[0], run[1], models[0], models[1], gc]),
     }
 }
@@ -74,11 +103,19 @@ fn readers(file: &Path) -> Vec<String> {
 fn places(value: &Value, at: &str, found: &mut Vec<String>) {
     match value {
         Value::Object(fields) => fields.iter().for_each(|(name, field)| {
-            places(field, &format!("{at}/{}", name.replace('~', "~0").replace('/', "~1")), found);
+            places(
+                field,
+                &format!("{at}/{}", name.replace('~', "~0").replace('/', "~1")),
+                found,
+            );
         }),
         Value::Array(elements) => {
             let ends = [0, elements.len().saturating_sub(1)];
-            let ends = if ends[0] == ends[1] { &ends[..1] } else { &ends };
+            let ends = if ends[0] == ends[1] {
+                &ends[..1]
+            } else {
+                &ends
+            };
             ends.iter()
                 .filter_map(|&place| Some((place, elements.get(place)?)))
                 .for_each(|(place, element)| places(element, &format!("{at}/{place}"), found));
@@ -90,7 +127,13 @@ fn places(value: &Value, at: &str, found: &mut Vec<String>) {
 
 fn others(value: &Value) -> Vec<Value> {
     match value {
-        Value::Number(_) => vec![json!(0), json!(-1), json!(1_000_000_000), json!(1_u64 << 63), json!(1e308)],
+        Value::Number(_) => vec![
+            json!(0),
+            json!(-1),
+            json!(1_000_000_000),
+            json!(1_u64 << 63),
+            json!(1e308),
+        ],
         _ => vec![json!("x".repeat(70_000)), json!("\n"), json!("..")],
     }
 }
@@ -98,19 +141,29 @@ fn others(value: &Value) -> Vec<Value> {
 /// Runs a reader with 1 GiB of address space and two seconds of processor time.
 fn read_bounded(workspace: &Workspace, arguments: &str) -> Outcome {
     let program = env!("CARGO_BIN_EXE_renma");
-    let script =
-        format!("ulimit -v 1048576; ulimit -t 2; exec timeout 60 {program} --progress none --threads 1 {arguments}");
+    let script = format!(
+        "ulimit -v 1048576; ulimit -t 2; exec timeout 60 {program} --progress none --threads 1 {arguments}"
+    );
     let mut command = Command::new("sh");
-    command.args(["-c", &script]).current_dir(workspace.root()).stdin(Stdio::null());
+    command
+        .args(["-c", &script])
+        .current_dir(workspace.root())
+        .stdin(Stdio::null());
     command.output().unwrap().into()
 }
 
 fn sealed_files(workspace: &Workspace) -> Vec<PathBuf> {
     let relative = |path: PathBuf| path.strip_prefix(workspace.root()).unwrap().to_owned();
     let is_sealed = |path: &PathBuf| {
-        path.extension().is_some_and(|extension| extension == "json") && read_sealed::<Value>(path).is_ok()
+        path.extension()
+            .is_some_and(|extension| extension == "json")
+            && read_sealed::<Value>(path).is_ok()
     };
-    all_paths(workspace.root()).into_iter().filter(is_sealed).map(relative).collect()
+    all_paths(workspace.root())
+        .into_iter()
+        .filter(is_sealed)
+        .map(relative)
+        .collect()
 }
 
 /// Tries one change in `step`, each on every reader of its file.
@@ -139,12 +192,24 @@ fn try_changes(step: usize) {
                 for (outcome, reader) in outcomes {
                     let shown: String = other.to_string().chars().take(30).collect();
                     let call = format!("{}{place} = {shown}: renma {reader}", file.display());
-                    let first: String = outcome.stderr.lines().next().unwrap_or("").chars().take(160).collect();
-                    if !matches!(outcome.code, Some(0 | 2 | 65)) || outcome.stderr.contains("panicked") {
+                    let first: String = outcome
+                        .stderr
+                        .lines()
+                        .next()
+                        .unwrap_or("")
+                        .chars()
+                        .take(160)
+                        .collect();
+                    if !matches!(outcome.code, Some(0 | 2 | 65))
+                        || outcome.stderr.contains("panicked")
+                    {
                         wrong.push(format!("{call}\n    {:?} {first}", outcome.code));
                     }
                     if 10_000 < outcome.stderr.len() {
-                        wrong.push(format!("{call}\n    an error of {} bytes", outcome.stderr.len()));
+                        wrong.push(format!(
+                            "{call}\n    an error of {} bytes",
+                            outcome.stderr.len()
+                        ));
                     }
                 }
                 std::fs::write(&path, &sound).unwrap();
@@ -153,12 +218,23 @@ fn try_changes(step: usize) {
     }
     println!("{} changes", number / step);
     // What shards make is theirs.
-    let made =
-        |name: &str| ["out/", "samples/", "match/", "models/run/.train"].iter().any(|folder| name.starts_with(folder));
+    let made = |name: &str| {
+        ["out/", "samples/", "match/", "models/run/.train"]
+            .iter()
+            .any(|folder| name.starts_with(folder))
+    };
     let after = files(workspace.root());
-    let names = kept.keys().chain(after.keys()).filter(|name| !made(name) && kept.get(*name) != after.get(*name));
+    let names = kept
+        .keys()
+        .chain(after.keys())
+        .filter(|name| !made(name) && kept.get(*name) != after.get(*name));
     wrong.extend(names.map(|name| format!("a reader changed {name:?}")));
-    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 #[test]
@@ -180,9 +256,15 @@ const PLANTED: &str = "\u{1b}[31m\u{9b}31m\r\n::error file=x::planted\n ::stop-c
 fn check_harmless(outcome: &Outcome, what: &str, wrong: &mut Vec<String>) {
     for text in [&outcome.stdout, &outcome.stderr] {
         // The second is a text that has left its line, and was caught where it is printed.
-        let has_command =
-            text.lines().any(|line| ["::", "\\u003a:"].iter().any(|word| line.trim_start().starts_with(word)));
-        if has_command || text.contains(|character: char| character.is_control() && !"\n\t".contains(character)) {
+        let has_command = text.lines().any(|line| {
+            ["::", "\\u003a:"]
+                .iter()
+                .any(|word| line.trim_start().starts_with(word))
+        });
+        if has_command
+            || text
+                .contains(|character: char| character.is_control() && !"\n\t".contains(character))
+        {
             wrong.push(format!("{what}\n    {text:?}"));
         }
     }
@@ -198,7 +280,10 @@ fn try_readers(
 ) -> Vec<String> {
     let read = |reader: String| (read_bounded(workspace, &reader), reader);
     let outcomes: Vec<_> = readers.into_par_iter().map(read).collect();
-    changed.iter().zip(sound).for_each(|(path, bytes)| publish_bytes(path, bytes).unwrap());
+    changed
+        .iter()
+        .zip(sound)
+        .for_each(|(path, bytes)| publish_bytes(path, bytes).unwrap());
     let mut wrong = Vec::new();
     for (outcome, reader) in outcomes {
         check_harmless(&outcome, &format!("{what}: renma {reader}"), &mut wrong);
@@ -211,9 +296,14 @@ fn objects(value: &Value, at: &str, found: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {
             found.push(at.to_owned());
-            fields.iter().for_each(|(name, field)| objects(field, &format!("{at}/{name}"), found));
+            fields
+                .iter()
+                .for_each(|(name, field)| objects(field, &format!("{at}/{name}"), found));
         }
-        Value::Array(elements) => elements.iter().take(1).for_each(|first| objects(first, &format!("{at}/0"), found)),
+        Value::Array(elements) => elements
+            .iter()
+            .take(1)
+            .for_each(|first| objects(first, &format!("{at}/0"), found)),
         _ => (),
     }
 }
@@ -243,7 +333,11 @@ fn no_text_of_a_sealed_file_is_a_command_to_a_terminal() {
         }
         for place in tables {
             let mut changed = value.clone();
-            let fields = changed.pointer_mut(&place).unwrap().as_object_mut().unwrap();
+            let fields = changed
+                .pointer_mut(&place)
+                .unwrap()
+                .as_object_mut()
+                .unwrap();
             // One that is a field of others of its kind, where they may have any name.
             let like = fields.values().next().cloned().unwrap_or(Value::Null);
             fields.insert(PLANTED.to_owned(), like);
@@ -257,19 +351,38 @@ fn no_text_of_a_sealed_file_is_a_command_to_a_terminal() {
             write_sealed(&path, &changed).unwrap();
             let what = format!("{}{place}", file.display());
             // The report and gc read what status reads.
-            let is_tried = |reader: &String| !reader.starts_with("report ") && !reader.starts_with("gc ");
+            let is_tried =
+                |reader: &String| !reader.starts_with("report ") && !reader.starts_with("gc ");
             let readers = readers(&file).into_iter().filter(is_tried).collect();
-            wrong.extend(try_readers(&workspace, &[&path], std::slice::from_ref(&sound), &what, readers));
+            wrong.extend(try_readers(
+                &workspace,
+                &[&path],
+                std::slice::from_ref(&sound),
+                &what,
+                readers,
+            ));
         }
     }
     assert!(5 < kinds.len(), "{kinds:?}");
-    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 /// A batch with another text in its first row, if it has a column of texts.
 fn with_text(batch: &RecordBatch) -> Option<RecordBatch> {
-    let index = batch.columns().iter().position(|column| column.as_string_opt::<i32>().is_some())?;
-    let texts = batch.column(index).as_string::<i32>().iter().map(Option::unwrap);
+    let index = batch
+        .columns()
+        .iter()
+        .position(|column| column.as_string_opt::<i32>().is_some())?;
+    let texts = batch
+        .column(index)
+        .as_string::<i32>()
+        .iter()
+        .map(Option::unwrap);
     let planted = StringArray::from_iter_values(std::iter::once(PLANTED).chain(texts.skip(1)));
     let mut columns: Vec<ArrayRef> = batch.columns().to_vec();
     columns[index] = Arc::new(planted);
@@ -283,7 +396,9 @@ fn list(document: &Path, table: &str, file: &str, entry: &FileEntry) {
         value["files"][file] = json!({"bytes": entry.bytes, "hash": entry.hash});
     } else {
         let mut manifest: Manifest = serde_json::from_value(value).unwrap();
-        manifest.parts[0].files.insert(table.to_owned(), entry.clone());
+        manifest.parts[0]
+            .files
+            .insert(table.to_owned(), entry.clone());
         manifest.content = content_of(&manifest.parts);
         value = serde_json::to_value(manifest).unwrap();
     }
@@ -295,10 +410,18 @@ fn no_text_of_a_parquet_file_is_a_command_to_a_terminal() {
     let workspace = tree();
     let games = "datasets/run/selfplay/generation=0001";
     let train = format!("train --config configs/run.toml --dataset {games} --models learned");
-    let resume = format!("generate --config configs/run.toml --model builtin:disc-count --output {games}");
+    let resume =
+        format!("generate --config configs/run.toml --model builtin:disc-count --output {games}");
     let of_games = |data: &str| {
-        let commands = ["verify", "verify --fast", "inspect", "export --format obf --output -"];
-        let mut readers = commands.map(|command| format!("dataset {command} {data}")).to_vec();
+        let commands = [
+            "verify",
+            "verify --fast",
+            "inspect",
+            "export --format obf --output -",
+        ];
+        let mut readers = commands
+            .map(|command| format!("dataset {command} {data}"))
+            .to_vec();
         readers.extend([train.clone(), resume.clone()]);
         readers
     };
@@ -306,21 +429,44 @@ fn no_text_of_a_parquet_file_is_a_command_to_a_terminal() {
     let gate = "datasets/run/gate/generation=0001";
     let files: [(&str, &str, &Table, Vec<String>); 5] = [
         (games, "games/part-00000.parquet", &GAMES, of_games(games)),
-        (games, "positions/part-00000.parquet", &POSITIONS, of_games(games)),
+        (
+            games,
+            "positions/part-00000.parquet",
+            &POSITIONS,
+            of_games(games),
+        ),
         (
             gate,
             "games/part-00000.parquet",
             &GATE_GAMES,
-            ["verify", "inspect"].map(|word| format!("dataset {word} {gate}")).to_vec(),
+            ["verify", "inspect"]
+                .map(|word| format!("dataset {word} {gate}"))
+                .to_vec(),
         ),
-        ("models/run/v0001", "weights.parquet", &WEIGHTS, vec!["model show models/run/v0001".to_owned()]),
-        ("models/run/v0001", "vectors.parquet", &vectors, vec!["model show models/run/v0001".to_owned()]),
+        (
+            "models/run/v0001",
+            "weights.parquet",
+            &WEIGHTS,
+            vec!["model show models/run/v0001".to_owned()],
+        ),
+        (
+            "models/run/v0001",
+            "vectors.parquet",
+            &vectors,
+            vec!["model show models/run/v0001".to_owned()],
+        ),
     ];
     let (mut wrong, mut count) = (Vec::new(), 0);
     for (folder, file, table, readers) in files {
         let path = workspace.path(folder).join(file);
-        let (_, footer, batch) = table.read_unlisted(&path, |_| Ok(u64::MAX), &NEVER).unwrap();
-        let document = if folder.starts_with("models") { "model.json" } else { "manifest.json" };
+        let (_, footer, batch) = table
+            .read_unlisted(&path, |_| Ok(u64::MAX), &NEVER)
+            .unwrap();
+        let document = if folder.starts_with("models") {
+            "model.json"
+        } else {
+            "manifest.json"
+        };
         let document = workspace.path(folder).join(document);
         let changed = [document.as_path(), path.as_path()];
         let sound = changed.map(|path| std::fs::read(path).unwrap());
@@ -339,11 +485,22 @@ fn no_text_of_a_parquet_file_is_a_command_to_a_terminal() {
             let entry = table.write(&path, &batch, &footer).unwrap();
             list(&document, table.name, file, &entry);
             let what = format!("{folder}/{file}: {what}");
-            wrong.extend(try_readers(&workspace, &changed, &sound, &what, readers.clone()));
+            wrong.extend(try_readers(
+                &workspace,
+                &changed,
+                &sound,
+                &what,
+                readers.clone(),
+            ));
         }
     }
     assert!(50 < count, "{count} changes");
-    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 #[test]
@@ -374,9 +531,25 @@ fn no_text_of_any_other_file_is_a_command_to_a_terminal() {
         PLANTED.to_owned(),
         format!("f5{PLANTED}"),
     ] {
-        check("lines.txt", line.as_bytes(), &["eval lines.txt", "solve lines.txt", "eval lines.txt --review"]);
-        check("lines.txt", line.as_bytes(), &["dataset import lines.txt --format text --output lines"]);
-        check("lines.txt", line.as_bytes(), &["dataset import lines.txt --format transcripts --output lines"]);
+        check(
+            "lines.txt",
+            line.as_bytes(),
+            &[
+                "eval lines.txt",
+                "solve lines.txt",
+                "eval lines.txt --review",
+            ],
+        );
+        check(
+            "lines.txt",
+            line.as_bytes(),
+            &["dataset import lines.txt --format text --output lines"],
+        );
+        check(
+            "lines.txt",
+            line.as_bytes(),
+            &["dataset import lines.txt --format transcripts --output lines"],
+        );
     }
     for key in [
         format!("{toml} = 1\n"),
@@ -384,7 +557,11 @@ fn no_text_of_any_other_file_is_a_command_to_a_terminal() {
         format!("[train]\n{toml} = 1\n"),
         format!("[train]\ntarget = {toml}\n"),
     ] {
-        check("configs/other.toml", key.as_bytes(), &["config show --config configs/other.toml"]);
+        check(
+            "configs/other.toml",
+            key.as_bytes(),
+            &["config show --config configs/other.toml"],
+        );
     }
     check(
         "configs/other.toml",
@@ -395,7 +572,10 @@ fn no_text_of_any_other_file_is_a_command_to_a_terminal() {
     for (from, to) in [
         ("\"es-cube\"", toml.clone()),
         ("\"LINE4\"", toml.clone()),
-        ("phase_empties_max", format!("{toml} = 1\nphase_empties_max")),
+        (
+            "phase_empties_max",
+            format!("{toml} = 1\nphase_empties_max"),
+        ),
         ("\"a4 b4 c4 d4 e4 f4 g4 h4\"", toml.clone()),
         ("\"parity\"", toml.clone()),
     ] {
@@ -403,15 +583,21 @@ fn no_text_of_any_other_file_is_a_command_to_a_terminal() {
         assert_ne!(changed, features, "{from}");
         let config = "[run]\nfeatures = \"features/planted.toml\"\n";
         workspace.write("configs/planted.toml", config);
-        let train =
-            "train --config configs/planted.toml --dataset datasets/run/selfplay/generation=0001 --models learned";
-        check("configs/features/planted.toml", changed.as_bytes(), &[train]);
+        let train = "train --config configs/planted.toml --dataset datasets/run/selfplay/generation=0001 --models learned";
+        check(
+            "configs/features/planted.toml",
+            changed.as_bytes(),
+            &[train],
+        );
     }
     // What a run keeps beside its sealed files.
     for name in ["run.json", "run.log"] {
         let path = workspace.path("models/run").join(name);
         let text = std::fs::read_to_string(&path).unwrap();
-        let record: Vec<Value> = serde_json::Deserializer::from_str(&text).into_iter().map(Result::unwrap).collect();
+        let record: Vec<Value> = serde_json::Deserializer::from_str(&text)
+            .into_iter()
+            .map(Result::unwrap)
+            .collect();
         let mut found = Vec::new();
         places(&record[0], "", &mut found);
         found.retain(|place| record[0].pointer(place).unwrap().is_string());
@@ -419,22 +605,42 @@ fn no_text_of_any_other_file_is_a_command_to_a_terminal() {
             let mut changed = record.clone();
             *changed[0].pointer_mut(&place).unwrap() = PLANTED.into();
             let lines: String = changed.iter().map(|line| format!("{line}\n")).collect();
-            let readers = ["status --config configs/run.toml", "model list --models models/run"];
+            let readers = [
+                "status --config configs/run.toml",
+                "model list --models models/run",
+            ];
             check(&format!("models/run/{name}"), lines.as_bytes(), &readers);
         }
     }
     // The owner of a lock, and a file with a name that is a command.
     let lock = FolderLock::take(&workspace.path("busy")).unwrap();
     std::fs::write(workspace.path("busy/.lock"), PLANTED).unwrap();
-    let outcome =
-        read_bounded(&workspace, "generate --config configs/run.toml --model builtin:disc-count --output busy");
+    let outcome = read_bounded(
+        &workspace,
+        "generate --config configs/run.toml --model builtin:disc-count --output busy",
+    );
     assert_eq!(outcome.code, Some(75), "{}", outcome.stderr);
     check_harmless(&outcome, "the owner of a lock", &mut wrong);
     drop(lock);
-    let stranger = format!("datasets/run/selfplay/generation=0001/games/{}", PLANTED.replace('/', ""));
+    let stranger = format!(
+        "datasets/run/selfplay/generation=0001/games/{}",
+        PLANTED.replace('/', "")
+    );
     workspace.write(&stranger, "");
-    for reader in ["dataset verify datasets/run/selfplay/generation=0001", "gc --dry-run --config configs/run.toml"] {
-        check_harmless(&read_bounded(&workspace, reader), "the name of a file", &mut wrong);
+    for reader in [
+        "dataset verify datasets/run/selfplay/generation=0001",
+        "gc --dry-run --config configs/run.toml",
+    ] {
+        check_harmless(
+            &read_bounded(&workspace, reader),
+            "the name of a file",
+            &mut wrong,
+        );
     }
-    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }

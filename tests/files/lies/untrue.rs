@@ -43,7 +43,9 @@ fn copy_of_run() -> Workspace {
 fn made_in_shards() -> Workspace {
     let workspace = Workspace::new();
     let config = quick(&workspace, "quick");
-    workspace.done(&format!("generate --plan plan.json --config {config} --shards 5 --output data"));
+    workspace.done(&format!(
+        "generate --plan plan.json --config {config} --shards 5 --output data"
+    ));
     (0..5).for_each(|shard| drop(workspace.done(&format!("shard run plan.json {shard}"))));
     workspace
 }
@@ -51,15 +53,30 @@ fn made_in_shards() -> Workspace {
 /// A score that no search gave.
 fn falsify(row: &mut PositionRow) {
     if row.exact == Some(false) {
-        row.score = row.score.map(|score| if score < Discs(60).into() { score + Score(1) } else { score - Score(1) });
+        row.score = row.score.map(|score| {
+            if score < Discs(60).into() {
+                score + Score(1)
+            } else {
+                score - Score(1)
+            }
+        });
     }
 }
 
 fn refused(workspace: &Workspace, arguments: &str, words: &[&str]) {
     let outcome = workspace.run(arguments);
-    assert_eq!(outcome.code, Some(65), "renma {arguments}\n{}", outcome.stderr);
+    assert_eq!(
+        outcome.code,
+        Some(65),
+        "renma {arguments}\n{}",
+        outcome.stderr
+    );
     for word in words {
-        assert!(outcome.stderr.contains(word), "renma {arguments}: `{word}` is not in\n{}", outcome.stderr);
+        assert!(
+            outcome.stderr.contains(word),
+            "renma {arguments}: `{word}` is not in\n{}",
+            outcome.stderr
+        );
     }
 }
 
@@ -68,7 +85,8 @@ fn no_game_can_know_that_it_will_not_be_made_again() {
     let workspace = copy_of_run();
     let data = workspace.path("data");
     // The games that a check with seed 0 passes over by their names: once every check was one.
-    let passed_over = |row: &PositionRow| !belongs(0, Stream::Remake, &row.game_id.to_le_bytes(), 0.2);
+    let passed_over =
+        |row: &PositionRow| !belongs(0, Stream::Remake, &row.game_id.to_le_bytes(), 0.2);
     for part in 0..5 {
         rewrite(
             &data,
@@ -82,9 +100,17 @@ fn no_game_can_know_that_it_will_not_be_made_again() {
         );
     }
     workspace.done("dataset verify data");
-    refused(&workspace, "dataset verify data --remake 20%", &["positions/part-", "game "]);
+    refused(
+        &workspace,
+        "dataset verify data --remake 20%",
+        &["positions/part-", "game "],
+    );
     for seed in [1, 2, 3] {
-        refused(&workspace, &format!("dataset verify data --remake 20% --seed {seed}"), &["positions/part-", "game "]);
+        refused(
+            &workspace,
+            &format!("dataset verify data --remake 20% --seed {seed}"),
+            &["positions/part-", "game "],
+        );
     }
 }
 
@@ -92,9 +118,12 @@ fn no_game_can_know_that_it_will_not_be_made_again() {
 fn a_check_by_sample_draws_another_one_each_time_and_says_which_and_what_it_is_worth() {
     let workspace = copy_of_run();
     let report = |arguments: &str| -> Value {
-        serde_json::from_str(&workspace.done(&format!("dataset verify data --json {arguments}"))).unwrap()
+        serde_json::from_str(&workspace.done(&format!("dataset verify data --json {arguments}")))
+            .unwrap()
     };
-    let seeds: BTreeSet<u64> = (0..3).map(|_| report("--remake 20%")["seed"].as_u64().unwrap()).collect();
+    let seeds: BTreeSet<u64> = (0..3)
+        .map(|_| report("--remake 20%")["seed"].as_u64().unwrap())
+        .collect();
     assert_eq!(seeds.len(), 3, "{seeds:?}");
     let first = report("--remake 20% --seed 7");
     assert_eq!(first, report("--remake 20% --seed 7"));
@@ -102,10 +131,19 @@ fn a_check_by_sample_draws_another_one_each_time_and_says_which_and_what_it_is_w
     // 1 - (1 - q)^9 = 0.95.
     let share = first["share_found"]["games"].as_f64().unwrap();
     assert!((1.0 - (1.0 - share).powi(9) - 0.95).abs() < 1e-9, "{share}");
-    assert_eq!(report("--remake 100%")["share_found"]["games"], 0.0, "every game was made again");
+    assert_eq!(
+        report("--remake 100%")["share_found"]["games"],
+        0.0,
+        "every game was made again"
+    );
     assert_eq!(report("")["seed"], Value::Null);
-    let text = workspace.run("dataset verify data --remake 20% --seed 7").stderr;
-    for words in ["9 games remade (--seed 7)", "with probability 95 % if they are 28.31 % of all or more"] {
+    let text = workspace
+        .run("dataset verify data --remake 20% --seed 7")
+        .stderr;
+    for words in [
+        "9 games remade (--seed 7)",
+        "with probability 95 % if they are 28.31 % of all or more",
+    ] {
         assert!(text.contains(words), "{words}: {text}");
     }
 }
@@ -118,11 +156,27 @@ fn a_manifest_that_says_other_than_its_footers_is_damaged() {
     let other_hash = "0".repeat(64);
     let changes: [(&str, &str, Value); 6] = [
         ("seed", "seed is 99, and 1 in the footer", 99.into()),
-        ("generation", "generation is 2, and 1 in the footer", 2.into()),
-        ("config.play_depth", "generate.play_depth is 2, and 1 in the footer", 2.into()),
-        ("config.label_from_ply", "generate.label_from_ply is 3, and 0 in the footer", 3.into()),
+        (
+            "generation",
+            "generation is 2, and 1 in the footer",
+            2.into(),
+        ),
+        (
+            "config.play_depth",
+            "generate.play_depth is 2, and 1 in the footer",
+            2.into(),
+        ),
+        (
+            "config.label_from_ply",
+            "generate.label_from_ply is 3, and 0 in the footer",
+            3.into(),
+        ),
         ("models.player", "model is 0000", other_hash.as_str().into()),
-        ("recipe", "its recipe is not that of its settings", other_hash.as_str().into()),
+        (
+            "recipe",
+            "its recipe is not that of its settings",
+            other_hash.as_str().into(),
+        ),
     ];
     for (key, words, value) in changes {
         let mut manifest: Value = renma::artifact::seal::read_sealed(&path).unwrap();
@@ -131,7 +185,11 @@ fn a_manifest_that_says_other_than_its_footers_is_damaged() {
             None => manifest[key] = value,
         }
         renma::artifact::seal::write_sealed(&path, &manifest).unwrap();
-        refused(&workspace, "dataset verify data --fast", &["data/manifest.json", words]);
+        refused(
+            &workspace,
+            "dataset verify data --fast",
+            &["data/manifest.json", words],
+        );
         workspace.write("data/manifest.json", &sound);
     }
     workspace.done("dataset verify data");
@@ -155,12 +213,29 @@ fn a_footer_that_says_other_than_the_manifest_is_damaged() {
     ] {
         let workspace = copy_of_run();
         let data = workspace.path("data");
-        rewrite(&data, 2, |_| (), |footer| drop(footer.insert(format!("renma.{key}"), value.to_owned())));
-        let words = [&format!("renma.{key} = {value}"), "data/positions/part-00002.parquet"];
+        rewrite(
+            &data,
+            2,
+            |_| (),
+            |footer| drop(footer.insert(format!("renma.{key}"), value.to_owned())),
+        );
+        let words = [
+            &format!("renma.{key} = {value}"),
+            "data/positions/part-00002.parquet",
+        ];
         refused(&workspace, "dataset verify data --fast", &words);
-        rewrite(&data, 2, |_| (), |footer| drop(footer.remove(&format!("renma.{key}"))));
+        rewrite(
+            &data,
+            2,
+            |_| (),
+            |footer| drop(footer.remove(&format!("renma.{key}"))),
+        );
         if key != "generate.komi" {
-            refused(&workspace, "dataset verify data --fast", &[&format!("renma.{key} = nothing")]);
+            refused(
+                &workspace,
+                "dataset verify data --fast",
+                &[&format!("renma.{key} = nothing")],
+            );
         }
     }
 }
@@ -168,12 +243,17 @@ fn a_footer_that_says_other_than_the_manifest_is_damaged() {
 /// Changes a key in the footer of a part's file, and the manifest with it.
 fn say_otherwise(folder: &Path, table: &Table, part: usize, key: &str, value: &str) {
     let path = folder.join(format!("{}/part-{part:05}.parquet", table.name));
-    let batch = table.read_unlisted(&path, |_| Ok(10_000), &NEVER).unwrap().2;
+    let batch = table
+        .read_unlisted(&path, |_| Ok(10_000), &NEVER)
+        .unwrap()
+        .2;
     let mut footer = footer_of(&path);
     footer.insert(format!("renma.{key}"), value.to_owned());
     let entry = table.write(&path, &batch, &footer).unwrap();
     let mut manifest = Manifest::read_any(folder).unwrap();
-    manifest.parts[part].files.insert(table.name.to_owned(), entry);
+    manifest.parts[part]
+        .files
+        .insert(table.name.to_owned(), entry);
     manifest.content = content_of(&manifest.parts);
     manifest.write(folder).unwrap();
 }
@@ -191,7 +271,8 @@ const OTHERWISE: [(&str, &str); 6] = [
 #[test]
 fn every_reader_refuses_a_part_whose_footer_contradicts_the_manifest() {
     let config = "--config configs/quick.toml";
-    let gate = format!("gate {config} --candidate builtin:square-weights --baseline builtin:disc-count");
+    let gate =
+        format!("gate {config} --candidate builtin:square-weights --baseline builtin:disc-count");
     for table in [&POSITIONS, &GAMES] {
         for (key, value) in OTHERWISE {
             let workspace = copy_of_run();
@@ -206,11 +287,16 @@ fn every_reader_refuses_a_part_whose_footer_contradicts_the_manifest() {
             if table.name == POSITIONS.name {
                 readers.push(format!("{gate} --avoid data --output match"));
                 readers.extend(
-                    ["inspect data", "export data --format obf --output -"].map(|command| format!("dataset {command}")),
+                    ["inspect data", "export data --format obf --output -"]
+                        .map(|command| format!("dataset {command}")),
                 );
             }
             for reader in readers {
-                refused(&workspace, &reader, &[&part, &format!("its footer says renma.{key} = {value}")]);
+                refused(
+                    &workspace,
+                    &reader,
+                    &[&part, &format!("its footer says renma.{key} = {value}")],
+                );
                 let mut after = files(workspace.root());
                 after.retain(|name, _| before.contains_key(name));
                 assert!(after == before, "{reader} changed a file");
@@ -224,9 +310,16 @@ fn every_reader_refuses_a_part_whose_footer_contradicts_the_manifest() {
         let copy = format!("match-{key}");
         copy_folder(&workspace.path("match"), &workspace.path(&copy));
         say_otherwise(&workspace.path(&copy), &GATE_GAMES, 1, &key, value);
-        for reader in [format!("dataset verify {copy}"), format!("dataset inspect {copy}")] {
+        for reader in [
+            format!("dataset verify {copy}"),
+            format!("dataset inspect {copy}"),
+        ] {
             let part = format!("{copy}/games/part-00001.parquet");
-            refused(&workspace, &reader, &[&part, &format!("its footer says renma.{key} = {value}")]);
+            refused(
+                &workspace,
+                &reader,
+                &[&part, &format!("its footer says renma.{key} = {value}")],
+            );
         }
     }
 }
@@ -236,15 +329,21 @@ fn an_import_refuses_a_part_in_other_units() {
     let workspace = copy_of_run();
     for (key, value) in &OTHERWISE[..3] {
         let path = workspace.path("data/positions/part-00000.parquet");
-        workspace.done("dataset import data/positions/part-00000.parquet --format parquet --output sound");
+        workspace.done(
+            "dataset import data/positions/part-00000.parquet --format parquet --output sound",
+        );
         std::fs::remove_dir_all(workspace.path("sound")).unwrap();
         let sound = std::fs::read(&path).unwrap();
         say_otherwise(&workspace.path("data"), &POSITIONS, 0, key, value);
-        let import = "dataset import data/positions/part-00000.parquet --format parquet --output imported";
+        let import =
+            "dataset import data/positions/part-00000.parquet --format parquet --output imported";
         refused(
             &workspace,
             import,
-            &["positions/part-00000.parquet", &format!("renma.{key} = {value}, and this renma reads")],
+            &[
+                "positions/part-00000.parquet",
+                &format!("renma.{key} = {value}, and this renma reads"),
+            ],
         );
         assert!(!workspace.path("imported").exists());
         std::fs::write(&path, sound).unwrap();
@@ -257,7 +356,11 @@ fn a_row_in_the_part_of_another_game_is_refused() {
     for change in outside {
         let workspace = copy_of_run();
         rewrite(&workspace.path("data"), 1, change, |_| ());
-        refused(&workspace, "dataset verify data", &["positions/part-00001", "rows, its game says"]);
+        refused(
+            &workspace,
+            "dataset verify data",
+            &["positions/part-00001", "rows, its game says"],
+        );
     }
 }
 
@@ -272,9 +375,14 @@ const WORKERS: &str = r#"{"shard":1,"worker":null,"code":0}
 fn false_shards_are_named_with_who_made_them_and_nothing_is_published() {
     let workspace = Workspace::new();
     let config = quick(&workspace, "quick");
-    let (out, plan) = ("datasets/quick/selfplay/generation=0001", "datasets/quick/plans/generation=0001/generate.json");
+    let (out, plan) = (
+        "datasets/quick/selfplay/generation=0001",
+        "datasets/quick/plans/generation=0001/generate.json",
+    );
     workspace.write("datasets/quick/plans/generation=0001/README", "");
-    workspace.done(&format!("generate --plan {plan} --config {config} --shards 5 --output {out}"));
+    workspace.done(&format!(
+        "generate --plan {plan} --config {config} --shards 5 --output {out}"
+    ));
     (0..5).for_each(|shard| drop(workspace.done(&format!("shard run {plan} {shard}"))));
     workspace.write(&format!("{plan}.workers.jsonl"), WORKERS);
     let out = workspace.path(out);
@@ -297,12 +405,29 @@ fn false_shards_are_named_with_who_made_them_and_nothing_is_published() {
         std::fs::remove_file(out.join(format!("positions/part-0000{shard}.parquet"))).unwrap();
         workspace.done(&format!("shard run {plan} {shard}"));
     }
-    let report: Value = serde_json::from_str(&workspace.done(&format!("shard finish {plan} --json --seed 3"))).unwrap();
-    assert_eq!((&report["games_remade"], &report["sample_seed"]), (&16.into(), &3.into()), "{report}");
+    let report: Value =
+        serde_json::from_str(&workspace.done(&format!("shard finish {plan} --json --seed 3")))
+            .unwrap();
+    assert_eq!(
+        (&report["games_remade"], &report["sample_seed"]),
+        (&16.into(), &3.into()),
+        "{report}"
+    );
     check_same(&out, &RUN.path("data"), "shards and one run");
     rewrite(&out, 3, falsify, |_| ());
-    let verify = format!("dataset verify {} --remake 100%", "datasets/quick/selfplay/generation=0001");
-    refused(&workspace, &verify, &["positions/part-00003.parquet: game 3", &makers[1], "(seven)"]);
+    let verify = format!(
+        "dataset verify {} --remake 100%",
+        "datasets/quick/selfplay/generation=0001"
+    );
+    refused(
+        &workspace,
+        &verify,
+        &[
+            "positions/part-00003.parquet: game 3",
+            &makers[1],
+            "(seven)",
+        ],
+    );
 }
 
 #[test]
@@ -325,16 +450,28 @@ fn a_shard_with_a_sound_footer_and_damaged_rows_is_named() {
     std::fs::remove_file(&path).unwrap();
     workspace.done("shard run plan.json 2");
     workspace.done("shard finish plan.json");
-    check_same(&workspace.path("data"), &RUN.path("data"), "shards and one run");
+    check_same(
+        &workspace.path("data"),
+        &RUN.path("data"),
+        "shards and one run",
+    );
 }
 
 #[test]
 fn a_shard_with_the_right_values_in_other_bytes_is_named() {
     let workspace = made_in_shards();
     let path = workspace.path("data/positions/part-00002.parquet");
-    let batch = POSITIONS.read_unlisted(&path, |_| Ok(10_000), &NEVER).unwrap().2;
-    let footer = footer_of(&path).into_iter().map(|(key, value)| KeyValue::new(key, value)).collect();
-    let properties = WriterProperties::builder().set_key_value_metadata(Some(footer)).build();
+    let batch = POSITIONS
+        .read_unlisted(&path, |_| Ok(10_000), &NEVER)
+        .unwrap()
+        .2;
+    let footer = footer_of(&path)
+        .into_iter()
+        .map(|(key, value)| KeyValue::new(key, value))
+        .collect();
+    let properties = WriterProperties::builder()
+        .set_key_value_metadata(Some(footer))
+        .build();
     let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).unwrap();
     writer.write(&batch).unwrap();
     std::fs::write(&path, writer.into_inner().unwrap()).unwrap();
@@ -346,14 +483,20 @@ fn a_shard_with_the_right_values_in_other_bytes_is_named() {
     std::fs::remove_file(&path).unwrap();
     workspace.done("shard run plan.json 2");
     workspace.done("shard finish plan.json");
-    check_same(&workspace.path("data"), &RUN.path("data"), "shards and one run");
+    check_same(
+        &workspace.path("data"),
+        &RUN.path("data"),
+        "shards and one run",
+    );
 }
 
 #[test]
 fn a_shard_whose_games_do_not_replay_is_named() {
     let workspace = Workspace::new();
     let config = quick(&workspace, "quick");
-    workspace.done(&format!("generate --plan plan.json --config {config} --shards 2 --output out"));
+    workspace.done(&format!(
+        "generate --plan plan.json --config {config} --shards 2 --output out"
+    ));
     (0..2).for_each(|shard| drop(workspace.done(&format!("shard run plan.json {shard}"))));
     // One game, which a sample would rarely meet, with a board that its moves do not lead to.
     let swap = |row: &mut PositionRow| {
@@ -362,6 +505,10 @@ fn a_shard_whose_games_do_not_replay_is_named() {
         }
     };
     rewrite(&workspace.path("out"), 1, swap, |_| ());
-    refused(&workspace, "shard finish plan.json", &["1 of its parts", "positions/part-00001.parquet"]);
+    refused(
+        &workspace,
+        "shard finish plan.json",
+        &["1 of its parts", "positions/part-00001.parquet"],
+    );
     assert!(!workspace.path("out/manifest.json").exists());
 }

@@ -1,10 +1,10 @@
 //! Move generation with AVX2 and BMI2: the four lines through a square in four lanes.
 
 use std::arch::x86_64::{
-    __m256i, _mm_cvtsi128_si64, _mm_or_si128, _mm_unpackhi_epi64, _mm256_add_epi64, _mm256_and_si256,
-    _mm256_andnot_si256, _mm256_castsi256_si128, _mm256_cmpeq_epi64, _mm256_extracti128_si256, _mm256_load_si256,
-    _mm256_or_si256, _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_sllv_epi64, _mm256_srlv_epi64, _mm256_sub_epi64,
-    _pext_u64,
+    __m256i, _mm_cvtsi128_si64, _mm_or_si128, _mm_unpackhi_epi64, _mm256_add_epi64,
+    _mm256_and_si256, _mm256_andnot_si256, _mm256_castsi256_si128, _mm256_cmpeq_epi64,
+    _mm256_extracti128_si256, _mm256_load_si256, _mm256_or_si256, _mm256_set1_epi64x,
+    _mm256_setzero_si256, _mm256_sllv_epi64, _mm256_srlv_epi64, _mm256_sub_epi64, _pext_u64,
 };
 
 /// Four lanes, one per line: rows, columns, falling and rising diagonals.
@@ -32,7 +32,12 @@ pub static RAYS: [Rays; 64] = rays();
 
 const fn rays() -> [Rays; 64] {
     const DIRECTIONS: [(i8, i8); 4] = [(1, 0), (0, 1), (-1, 1), (1, 1)];
-    let mut table = [const { Rays { up: Lanes([0; 4]), down: Lanes([0; 4]) } }; 64];
+    let mut table = [const {
+        Rays {
+            up: Lanes([0; 4]),
+            down: Lanes([0; 4]),
+        }
+    }; 64];
     let mut square = 0;
     while square < 64 {
         let mut line = 0;
@@ -68,7 +73,10 @@ pub fn load(lanes: &Lanes) -> __m256i {
 #[inline]
 #[target_feature(enable = "avx2")]
 pub fn join(lanes: __m256i) -> u64 {
-    let pair = _mm_or_si128(_mm256_castsi256_si128(lanes), _mm256_extracti128_si256::<1>(lanes));
+    let pair = _mm_or_si128(
+        _mm256_castsi256_si128(lanes),
+        _mm256_extracti128_si256::<1>(lanes),
+    );
     _mm_cvtsi128_si64(_mm_or_si128(pair, _mm_unpackhi_epi64(pair, pair))) as u64
 }
 
@@ -84,10 +92,16 @@ pub fn legal_moves(player: u64, opponent: u64) -> u64 {
     let pairs_up = _mm256_and_si256(flanked, _mm256_sllv_epi64(flanked, step));
     let pairs_down = _mm256_srlv_epi64(pairs_up, step);
     up = _mm256_or_si256(up, _mm256_and_si256(flanked, _mm256_sllv_epi64(up, step)));
-    down = _mm256_or_si256(down, _mm256_and_si256(flanked, _mm256_srlv_epi64(down, step)));
+    down = _mm256_or_si256(
+        down,
+        _mm256_and_si256(flanked, _mm256_srlv_epi64(down, step)),
+    );
     for _ in 0..2 {
         up = _mm256_or_si256(up, _mm256_and_si256(pairs_up, _mm256_sllv_epi64(up, twice)));
-        down = _mm256_or_si256(down, _mm256_and_si256(pairs_down, _mm256_srlv_epi64(down, twice)));
+        down = _mm256_or_si256(
+            down,
+            _mm256_and_si256(pairs_down, _mm256_srlv_epi64(down, twice)),
+        );
     }
     let reached = _mm256_or_si256(_mm256_sllv_epi64(up, step), _mm256_srlv_epi64(down, step));
     join(reached) & !(player | opponent)
@@ -98,7 +112,10 @@ pub fn legal_moves(player: u64, opponent: u64) -> u64 {
 #[target_feature(enable = "avx2")]
 pub fn end_above(ray: __m256i, own: __m256i, flanked: __m256i) -> __m256i {
     let ends = _mm256_andnot_si256(flanked, ray);
-    _mm256_and_si256(_mm256_and_si256(ends, own), _mm256_sub_epi64(_mm256_setzero_si256(), ends))
+    _mm256_and_si256(
+        _mm256_and_si256(ends, own),
+        _mm256_sub_epi64(_mm256_setzero_si256(), ends),
+    )
 }
 
 /// On each ray the nearest square that is not the opponent's ends the run; if it is the player's, the run turns over.
@@ -115,7 +132,10 @@ pub fn flips(player: u64, opponent: u64, square: usize) -> u64 {
 
     let end = end_above(ray_up, own, flanked);
     let below = _mm256_add_epi64(end, _mm256_set1_epi64x(-1));
-    let run_up = _mm256_andnot_si256(_mm256_cmpeq_epi64(end, zero), _mm256_and_si256(below, ray_up));
+    let run_up = _mm256_andnot_si256(
+        _mm256_cmpeq_epi64(end, zero),
+        _mm256_and_si256(below, ray_up),
+    );
 
     let step = load(&STEPS);
     let ends = _mm256_andnot_si256(flanked, ray_down);
@@ -139,7 +159,12 @@ static LINES: [Lines; 64] = lines();
 
 const fn lines() -> [Lines; 64] {
     const DIRECTIONS: [(i8, i8); 3] = [(0, 1), (-1, 1), (1, 1)];
-    let mut table = [const { Lines { masks: [0; 3], places: [0; 3] } }; 64];
+    let mut table = [const {
+        Lines {
+            masks: [0; 3],
+            places: [0; 3],
+        }
+    }; 64];
     let mut square = 0;
     while square < 64 {
         let mut line = 0;

@@ -2,8 +2,8 @@
 
 use super::avx2::{RAYS, end_above, join, load};
 use std::arch::x86_64::{
-    _mm256_add_epi64, _mm256_and_si256, _mm256_andnot_si256, _mm256_lzcnt_epi64, _mm256_min_epu64, _mm256_or_si256,
-    _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_srlv_epi64, _mm256_sub_epi64,
+    _mm256_add_epi64, _mm256_and_si256, _mm256_andnot_si256, _mm256_lzcnt_epi64, _mm256_min_epu64,
+    _mm256_or_si256, _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_srlv_epi64, _mm256_sub_epi64,
 };
 
 /// As the AVX2 twin; counting zeros finds the end of a run downwards too.

@@ -54,7 +54,11 @@ fn line<const STEP: u32>(from: u64, player: u64, flanked: u64) -> u64 {
         down |= flanked & (down >> STEP);
     }
     let up = if player & (up << STEP) != 0 { up } else { 0 };
-    let down = if player & (down >> STEP) != 0 { down } else { 0 };
+    let down = if player & (down >> STEP) != 0 {
+        down
+    } else {
+        0
+    };
     up | down
 }
 
@@ -66,13 +70,24 @@ mod tests {
     /// Walks the board square by square, as one would with fingers.
     fn flips_by_walking(player: u64, opponent: u64, square: Square) -> u64 {
         let mut flips = 0;
-        for (columns, rows) in [(-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1)] {
+        for (columns, rows) in [
+            (-1, -1),
+            (-1, 0),
+            (-1, 1),
+            (0, -1),
+            (0, 1),
+            (1, -1),
+            (1, 0),
+            (1, 1),
+        ] {
             let mut run = 0;
             let (mut column, mut row) = (square.number() as i8 % 8, square.number() as i8 / 8);
             loop {
                 (column, row) = (column + columns, row + rows);
                 let next = u8::try_from(column).ok().zip(u8::try_from(row).ok());
-                let Some(next) = next.and_then(|(column, row)| Square::at(column, row)) else { break };
+                let Some(next) = next.and_then(|(column, row)| Square::at(column, row)) else {
+                    break;
+                };
                 if opponent & next.bit() != 0 {
                     run |= next.bit();
                     continue;
@@ -90,7 +105,9 @@ mod tests {
     fn flips_and_moves_agree_with_walking_the_board() {
         let mut state = 1_u64;
         let mut next = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             state ^ (state >> 29)
         };
         for _ in 0..2_000 {
@@ -100,12 +117,20 @@ mod tests {
             let mut moves = 0;
             for square in Square::all().filter(|square| (player | opponent) & square.bit() == 0) {
                 let expected = flips_by_walking(player, opponent, square);
-                assert_eq!(flips(player, opponent, square.index()), expected, "{player:#x} {opponent:#x} {square}");
+                assert_eq!(
+                    flips(player, opponent, square.index()),
+                    expected,
+                    "{player:#x} {opponent:#x} {square}"
+                );
                 if expected != 0 {
                     moves |= square.bit();
                 }
             }
-            assert_eq!(legal_moves(player, opponent), moves, "{player:#x} {opponent:#x}");
+            assert_eq!(
+                legal_moves(player, opponent),
+                moves,
+                "{player:#x} {opponent:#x}"
+            );
         }
     }
 }

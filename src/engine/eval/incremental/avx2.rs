@@ -5,10 +5,11 @@
 use super::block::{Block, Change, Tables};
 use crate::engine::eval::pattern_set::COMPONENT_MAX;
 use std::arch::x86_64::{
-    __m128i, __m256i, _mm_add_epi8, _mm_add_epi16, _mm_add_epi32, _mm_cvtepi8_epi16, _mm_cvtsi128_si32,
-    _mm_loadl_epi64, _mm_loadu_si128, _mm_madd_epi16, _mm_setzero_si128, _mm_shuffle_epi32, _mm256_add_epi16,
-    _mm256_add_epi32, _mm256_castsi256_si128, _mm256_cvtepi8_epi16, _mm256_cvtepu16_epi32, _mm256_extracti128_si256,
-    _mm256_i32gather_epi32, _mm256_load_si256, _mm256_madd_epi16, _mm256_setzero_si256, _mm256_slli_epi32,
+    __m128i, __m256i, _mm_add_epi8, _mm_add_epi16, _mm_add_epi32, _mm_cvtepi8_epi16,
+    _mm_cvtsi128_si32, _mm_loadl_epi64, _mm_loadu_si128, _mm_madd_epi16, _mm_setzero_si128,
+    _mm_shuffle_epi32, _mm256_add_epi16, _mm256_add_epi32, _mm256_castsi256_si128,
+    _mm256_cvtepi8_epi16, _mm256_cvtepu16_epi32, _mm256_extracti128_si256, _mm256_i32gather_epi32,
+    _mm256_load_si256, _mm256_madd_epi16, _mm256_setzero_si256, _mm256_slli_epi32,
     _mm256_srai_epi32, _mm256_store_si256, _mm256_sub_epi16,
 };
 
@@ -42,7 +43,10 @@ pub fn play<'a, const BLOCKS: usize>(
         let swapped = _mm256_sub_epi16(load(&change.swap[block]), load(&change.before[block]));
         // SAFETY: `Block` is 32 bytes, aligned to 32.
         unsafe {
-            _mm256_store_si256(after[block].0.as_mut_ptr().cast(), _mm256_add_epi16(swapped, change_of_index));
+            _mm256_store_si256(
+                after[block].0.as_mut_ptr().cast(),
+                _mm256_add_epi16(swapped, change_of_index),
+            );
         }
     }
 }
@@ -52,11 +56,17 @@ pub fn play<'a, const BLOCKS: usize>(
 /// `weights` has 65,537 elements from the beginning of every table on.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub unsafe fn sum<'a>(blocks: impl Iterator<Item = (&'a Block, &'a Tables)>, weights: &[i16]) -> i32 {
+pub unsafe fn sum<'a>(
+    blocks: impl Iterator<Item = (&'a Block, &'a Tables)>,
+    weights: &[i16],
+) -> i32 {
     let mut sum = _mm256_setzero_si256();
     for (block, tables) in blocks {
         let indices = load(block);
-        let halves = [_mm256_castsi256_si128(indices), _mm256_extracti128_si256::<1>(indices)];
+        let halves = [
+            _mm256_castsi256_si128(indices),
+            _mm256_extracti128_si256::<1>(indices),
+        ];
         let (begins, _) = tables.0.as_chunks::<8>();
         for (half, begins) in halves.into_iter().zip(begins) {
             // SAFETY: `Tables` is two halves of 32 bytes, aligned to 32.
@@ -81,7 +91,8 @@ pub unsafe fn squared_sum<const PARTS: usize>(components: &[i8], places: &[u32])
     let vectors = components.as_ptr().cast::<__m128i>();
     let mut sums = [_mm256_setzero_si256(); PARTS];
     // SAFETY: the caller answers for the places.
-    let load = |place: u32, part| unsafe { _mm_loadu_si128(vectors.add(place as usize * PARTS + part)) };
+    let load =
+        |place: u32, part| unsafe { _mm_loadu_si128(vectors.add(place as usize * PARTS + part)) };
     let (together, rest) = places.as_chunks::<VECTORS_TOGETHER>();
     for places in together {
         for (part, sum) in sums.iter_mut().enumerate() {
@@ -96,7 +107,11 @@ pub unsafe fn squared_sum<const PARTS: usize>(components: &[i8], places: &[u32])
         }
     }
     let squared = |sum| halves_added(_mm256_madd_epi16(sum, sum));
-    sum_of_4(sums.into_iter().map(squared).fold(_mm_setzero_si128(), |all, part| _mm_add_epi32(all, part)))
+    sum_of_4(
+        sums.into_iter()
+            .map(squared)
+            .fold(_mm_setzero_si128(), |all, part| _mm_add_epi32(all, part)),
+    )
 }
 
 /// [`squared_sum`], with 8 components.
@@ -125,12 +140,18 @@ pub unsafe fn squared_sum_of_8(components: &[i8], places: &[u32]) -> i32 {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn halves_added(sum: __m256i) -> __m128i {
-    _mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256::<1>(sum))
+    _mm_add_epi32(
+        _mm256_castsi256_si128(sum),
+        _mm256_extracti128_si256::<1>(sum),
+    )
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
 fn sum_of_4(half: __m128i) -> i32 {
     let quarter = _mm_add_epi32(half, _mm_shuffle_epi32::<0b01_00_11_10>(half));
-    _mm_cvtsi128_si32(_mm_add_epi32(quarter, _mm_shuffle_epi32::<0b10_11_00_01>(quarter)))
+    _mm_cvtsi128_si32(_mm_add_epi32(
+        quarter,
+        _mm_shuffle_epi32::<0b10_11_00_01>(quarter),
+    ))
 }

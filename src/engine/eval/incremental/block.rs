@@ -12,12 +12,16 @@ impl Block {
 
     #[inline(always)]
     pub fn plus(self, other: Self) -> Self {
-        Self(std::array::from_fn(|lane| self.0[lane].wrapping_add(other.0[lane])))
+        Self(std::array::from_fn(|lane| {
+            self.0[lane].wrapping_add(other.0[lane])
+        }))
     }
 
     #[inline(always)]
     pub fn minus(self, other: Self) -> Self {
-        Self(std::array::from_fn(|lane| self.0[lane].wrapping_sub(other.0[lane])))
+        Self(std::array::from_fn(|lane| {
+            self.0[lane].wrapping_sub(other.0[lane])
+        }))
     }
 }
 

@@ -15,7 +15,9 @@ pub fn play<'a, const BLOCKS: usize>(
     }
     for block in 0..BLOCKS {
         let change_of_index = sums[block].plus(sums[block]).plus(change.placed[block]);
-        after[block] = change.swap[block].minus(change.before[block]).plus(change_of_index);
+        after[block] = change.swap[block]
+            .minus(change.before[block])
+            .plus(change_of_index);
     }
 }
 
@@ -36,7 +38,9 @@ pub fn squared_sum<const SIZE: usize>(components: &[i8], places: &[u32]) -> i32 
     let (vectors, _) = components.as_chunks::<SIZE>();
     let mut sums = [0_i32; SIZE];
     for &place in places {
-        sums.iter_mut().zip(vectors[place as usize]).for_each(|(sum, component)| *sum += i32::from(component));
+        sums.iter_mut()
+            .zip(vectors[place as usize])
+            .for_each(|(sum, component)| *sum += i32::from(component));
     }
     sums.iter().map(|sum| sum * sum).sum()
 }

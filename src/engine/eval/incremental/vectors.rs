@@ -6,7 +6,9 @@ use crate::engine::board::kernel::{Instructions, Kernel, kernel_entry};
 use crate::engine::board::position::Position;
 use crate::engine::eval::number::Number;
 use crate::engine::eval::pairs::SIZES;
-use crate::engine::eval::pattern_set::{INSTANCES_MAX, LANES, NUMBERS_MAX, PRODUCT_SHIFT, PatternSet};
+use crate::engine::eval::pattern_set::{
+    INSTANCES_MAX, LANES, NUMBERS_MAX, PRODUCT_SHIFT, PatternSet,
+};
 use crate::engine::score::Score;
 use std::mem::MaybeUninit;
 
@@ -24,7 +26,7 @@ struct Aligned([i8; 32]);
 pub struct Vectors {
     size: usize, // components of each vector, one of `SIZES`
     components: Vec<Aligned>,
-    begins: [usize; 65],           // [empties] -> the place of the zero of its group
+    begins: [usize; 65], // [empties] -> the place of the zero of its group
     numbers: Vec<(Number, usize)>, // each with where its table begins after the zero
     instance_count: usize,
 }
@@ -44,10 +46,17 @@ impl Vectors {
             size,
             components: vec![Aligned([0; 32]); bytes.div_ceil(size_of::<Aligned>())],
             begins: std::array::from_fn(|empties| set.group(empties as u8) * table_size),
-            numbers: set.numbers().iter().map(|&(number, offset)| (number, 1 + offset)).collect(),
+            numbers: set
+                .numbers()
+                .iter()
+                .map(|&(number, offset)| (number, 1 + offset))
+                .collect(),
             instance_count: set.instances().len(),
         };
-        for (group, vectors) in vectors.chunks_exact(set.feature_count() * count).enumerate() {
+        for (group, vectors) in vectors
+            .chunks_exact(set.feature_count() * count)
+            .enumerate()
+        {
             for (&place, vector) in places.iter().zip(vectors.chunks_exact(count)) {
                 // A vector lies within one of them.
                 let at = (group * table_size + place) * size;
@@ -61,7 +70,12 @@ impl Vectors {
     /// All components.
     fn flat(&self) -> &[i8] {
         // SAFETY: `Aligned` is 32 bytes without padding.
-        unsafe { std::slice::from_raw_parts(self.components.as_ptr().cast(), size_of_val(&self.components[..])) }
+        unsafe {
+            std::slice::from_raw_parts(
+                self.components.as_ptr().cast(),
+                size_of_val(&self.components[..]),
+            )
+        }
     }
 }
 
@@ -91,8 +105,10 @@ fn square_body<K: Kernel>(
         place.write(number_place::<K>(number, position, moves) as u32);
     }
     // SAFETY: blocks have a lane for each instance, and the numbers follow.
-    let places = unsafe { places.0[..vectors.instance_count + vectors.numbers.len()].assume_init_ref() };
-    let components = &vectors.flat()[vectors.begins[usize::from(position.empties())] * vectors.size..];
+    let places =
+        unsafe { places.0[..vectors.instance_count + vectors.numbers.len()].assume_init_ref() };
+    let components =
+        &vectors.flat()[vectors.begins[usize::from(position.empties())] * vectors.size..];
     let sum = match K::INSTRUCTIONS {
         Instructions::Any => match vectors.size {
             8 => portable::squared_sum::<8>(components, places),

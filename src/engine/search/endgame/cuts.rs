@@ -12,8 +12,8 @@ use std::ops::Neg;
 
 /// The least alpha, by empty squares, at which stable discs are counted: below it they seldom suffice for a cut.
 const STABILITY_ALPHA_MIN: [i32; 33] = [
-    64, 64, 64, 64, 64, 6, 8, 10, 12, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32, 34, 36, 38, 40, 40, 42, 42, 44, 44,
-    46, 46, 48, 48,
+    64, 64, 64, 64, 64, 6, 8, 10, 12, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32, 34, 36, 38, 40,
+    40, 42, 42, 44, 44, 46, 46, 48, 48,
 ];
 
 /// Children are looked up from this many empty squares.
@@ -35,7 +35,10 @@ pub fn in_discs(window: impl Window<Unit = Score>) -> OpenWindow<Discs> {
 /// The opponent keeps its stable discs, which bounds the value from above.
 #[inline(always)]
 pub fn stability_cut(position: Position, empties: u32, window: NullWindow<Discs>) -> Option<Discs> {
-    let alpha_min = STABILITY_ALPHA_MIN.get(empties as usize).copied().unwrap_or(Discs::MAX.0);
+    let alpha_min = STABILITY_ALPHA_MIN
+        .get(empties as usize)
+        .copied()
+        .unwrap_or(Discs::MAX.0);
     if window.alpha() < Discs(alpha_min) {
         return None;
     }
@@ -46,18 +49,27 @@ pub fn stability_cut(position: Position, empties: u32, window: NullWindow<Discs>
 
 /// Multi-ProbCut to the end of the game; only in searches that prepare an exact one.
 #[inline(always)]
-pub fn probe<K: Kernel>(run: &mut SearchRun<'_>, node: &EndNode, window: NullWindow<Discs>) -> Option<Discs> {
+pub fn probe<K: Kernel>(
+    run: &mut SearchRun<'_>,
+    node: &EndNode,
+    window: NullWindow<Discs>,
+) -> Option<Discs> {
     if !run.margin.is_finite() || node.empties < GUIDED_EMPTIES_MIN {
         return None;
     }
     let mpc = run.mpc;
     let entries = mpc.end_probes(node.empties as u8);
-    midgame::probe_all::<K, Plain>(run, &node.midgame(), in_millidiscs(window), entries).map(Discs::truncated)
+    midgame::probe_all::<K, Plain>(run, &node.midgame(), in_millidiscs(window), entries)
+        .map(Discs::truncated)
 }
 
 /// What the tables already prove about the move to `next`, if that decides a window of the mover.
 #[inline(always)]
-pub fn bound_after(run: &SearchRun<'_>, next: &EndNode, window: NullWindow<Discs>) -> Option<Discs> {
+pub fn bound_after(
+    run: &SearchRun<'_>,
+    next: &EndNode,
+    window: NullWindow<Discs>,
+) -> Option<Discs> {
     if next.empties < LOOK_UP_EMPTIES_MIN {
         return None;
     }
@@ -66,6 +78,8 @@ pub fn bound_after(run: &SearchRun<'_>, next: &EndNode, window: NullWindow<Discs
         return run.local.get(next.position).answer(window).map(Neg::neg);
     }
     let known = run.table.get(PositionKey::new(next.position))?;
-    let answer = run.look_up(&known, next.depth(), in_millidiscs(window)).break_value();
+    let answer = run
+        .look_up(&known, next.depth(), in_millidiscs(window))
+        .break_value();
     answer.map(|value| Discs::truncated(-value))
 }

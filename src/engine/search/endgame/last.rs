@@ -73,7 +73,11 @@ fn last_four_body<K: Kernel>(
 ) -> Discs {
     let empty = position.empty();
     let odd = empty & parity.odd_squares();
-    let [a, b, c, d] = if odd.count_ones() == 2 { join(odd, empty & !odd) } else { join(empty, 0) };
+    let [a, b, c, d] = if odd.count_ones() == 2 {
+        join(odd, empty & !odd)
+    } else {
+        join(empty, 0)
+    };
     match position.empties() {
         4 => {}
         3 => return last_three::<K>(run, position, window, [a, b, c]),
@@ -106,7 +110,12 @@ fn best_move<K: Kernel, R, const N: usize>(
     for (square, rest) in moves {
         let flips = position.flips_by::<K>(square);
         if flips != 0 {
-            let value = -reply(run, position.play_unchecked(square, flips), window.for_opponent(), rest);
+            let value = -reply(
+                run,
+                position.play_unchecked(square, flips),
+                window.for_opponent(),
+                rest,
+            );
             best = best.max(Some(value));
             if window.alpha() < value {
                 break;
@@ -171,7 +180,8 @@ fn last_two_body<K: Kernel>(
     run.nodes += 1;
     let [a, b] = squares;
     let tried = [(a, b), (b, a)];
-    let result = |run: &mut SearchRun<'_>, position, _, square| last_one::<K>(run, position, square);
+    let result =
+        |run: &mut SearchRun<'_>, position, _, square| last_one::<K>(run, position, square);
     if let Some(best) = best_move::<K, _, _>(run, position, window, tried, result) {
         return best;
     }

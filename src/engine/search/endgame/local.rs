@@ -21,7 +21,11 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    const NONE: Self = Self { lower: Discs::MIN, upper: Discs::MAX, best: None };
+    const NONE: Self = Self {
+        lower: Discs::MIN,
+        upper: Discs::MAX,
+        best: None,
+    };
 
     /// The value, if it lies on one side of a window.
     #[inline(always)]
@@ -35,7 +39,18 @@ impl Bounds {
     /// The bounds after a search with a window found a fail-soft value.
     #[inline(always)]
     pub fn narrowed(self, value: Discs, best: Option<Square>, window: NullWindow<Discs>) -> Self {
-        if window.alpha() < value { Self { lower: value, best, ..self } } else { Self { upper: value, ..self } }
+        if window.alpha() < value {
+            Self {
+                lower: value,
+                best,
+                ..self
+            }
+        } else {
+            Self {
+                upper: value,
+                ..self
+            }
+        }
     }
 }
 
@@ -60,7 +75,10 @@ pub struct LocalTable {
 
 impl LocalTable {
     pub fn new() -> Self {
-        Self { entries: vec![LocalEntry::default(); 1 << BITS].into(), generation: 1 }
+        Self {
+            entries: vec![LocalEntry::default(); 1 << BITS].into(),
+            generation: 1,
+        }
     }
 
     /// Forgets everything.
@@ -74,7 +92,8 @@ impl LocalTable {
 
     #[inline(always)]
     fn index(position: Position) -> usize {
-        let hash = position.player().wrapping_mul(MIX[0]) ^ position.opponent().wrapping_mul(MIX[1]);
+        let hash =
+            position.player().wrapping_mul(MIX[0]) ^ position.opponent().wrapping_mul(MIX[1]);
         (hash >> (u64::BITS - BITS)) as usize
     }
 
@@ -85,7 +104,11 @@ impl LocalTable {
         if !is_same || entry.generation != self.generation {
             return Bounds::NONE;
         }
-        Bounds { lower: Discs(entry.lower.into()), upper: Discs(entry.upper.into()), best: Square::new(entry.best) }
+        Bounds {
+            lower: Discs(entry.lower.into()),
+            upper: Discs(entry.upper.into()),
+            best: Square::new(entry.best),
+        }
     }
 
     #[inline(always)]
@@ -112,16 +135,46 @@ mod tests {
         for (turn, &(square, position)) in children.iter().enumerate() {
             assert!(table.get(position).best.is_none());
             let discs = Discs(turn as i32);
-            table.put(position, Bounds { lower: -discs, upper: Discs::MAX, best: None });
-            table.put(position, Bounds { lower: -discs, upper: discs, best: Some(square) });
+            table.put(
+                position,
+                Bounds {
+                    lower: -discs,
+                    upper: Discs::MAX,
+                    best: None,
+                },
+            );
+            table.put(
+                position,
+                Bounds {
+                    lower: -discs,
+                    upper: discs,
+                    best: Some(square),
+                },
+            );
             let found = table.get(position);
-            assert_eq!((found.lower, found.upper, found.best), (-discs, discs, Some(square)));
-            assert!(table.get(position.pass()).best.is_none(), "the other side to move");
+            assert_eq!(
+                (found.lower, found.upper, found.best),
+                (-discs, discs, Some(square))
+            );
+            assert!(
+                table.get(position.pass()).best.is_none(),
+                "the other side to move"
+            );
         }
         table.clear();
-        assert!(children.iter().all(|&(_, position)| table.get(position).best.is_none()));
+        assert!(
+            children
+                .iter()
+                .all(|&(_, position)| table.get(position).best.is_none())
+        );
         table.generation = u32::MAX;
-        table.put(Position::START, Bounds { lower: Discs::MAX, ..Bounds::NONE });
+        table.put(
+            Position::START,
+            Bounds {
+                lower: Discs::MAX,
+                ..Bounds::NONE
+            },
+        );
         table.clear();
         assert_eq!(table.get(Position::START).lower, Discs::MIN);
         assert_eq!(table.generation, 1);
@@ -131,9 +184,15 @@ mod tests {
     fn values_narrow_bounds_and_answer_the_windows_that_they_decide() {
         let window = |alpha| NullWindow::above(Discs(alpha));
         let move_a1 = Square::new(0);
-        let bounds = Bounds::NONE.narrowed(Discs(4), move_a1, window(1)).narrowed(Discs(10), None, window(11));
-        assert_eq!((bounds.lower, bounds.upper, bounds.best), (Discs(4), Discs(10), move_a1));
-        let answers = [2, 3, 4, 9, 10, 11].map(|alpha| bounds.answer(window(alpha)).map(|value| value.0));
+        let bounds = Bounds::NONE
+            .narrowed(Discs(4), move_a1, window(1))
+            .narrowed(Discs(10), None, window(11));
+        assert_eq!(
+            (bounds.lower, bounds.upper, bounds.best),
+            (Discs(4), Discs(10), move_a1)
+        );
+        let answers =
+            [2, 3, 4, 9, 10, 11].map(|alpha| bounds.answer(window(alpha)).map(|value| value.0));
         assert_eq!(answers, [Some(4), Some(4), None, None, Some(10), Some(10)]);
     }
 }

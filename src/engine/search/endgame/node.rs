@@ -66,8 +66,18 @@ impl Parity {
 
 impl EndNode {
     pub fn root<K: Kernel>(position: Position) -> Self {
-        let (moves, empties) = (position.legal_moves_by::<K>(), u32::from(position.empties()));
-        Self { position, moves, empties, parity: Parity::new(position.empty()), ply: 0, fails_low: false }
+        let (moves, empties) = (
+            position.legal_moves_by::<K>(),
+            u32::from(position.empties()),
+        );
+        Self {
+            position,
+            moves,
+            empties,
+            parity: Parity::new(position.empty()),
+            ply: 0,
+            fails_low: false,
+        }
     }
 
     /// The depth of a search to the end.
@@ -91,6 +101,11 @@ impl EndNode {
     /// The same node for the search by depth.
     #[inline(always)]
     pub const fn midgame(&self) -> Node {
-        Node { position: self.position, moves: self.moves, ply: self.ply, linear: Linear::UNKNOWN }
+        Node {
+            position: self.position,
+            moves: self.moves,
+            ply: self.ply,
+            linear: Linear::UNKNOWN,
+        }
     }
 }

@@ -23,7 +23,11 @@ const GUIDED_REPLY_ORDER: i32 = 2_500;
 /// Orders moves by a shallow search, replies against it; without the evaluation where that would cost more than it saves.
 #[inline(always)]
 pub fn order<K: Kernel>(run: &mut SearchRun<'_>, node: &EndNode, candidates: &mut [Candidate]) {
-    let guided_from = if node.fails_low { GUIDED_FAIL_LOW_EMPTIES_MIN } else { GUIDED_EMPTIES_MIN };
+    let guided_from = if node.fails_low {
+        GUIDED_FAIL_LOW_EMPTIES_MIN
+    } else {
+        GUIDED_EMPTIES_MIN
+    };
     if node.empties < guided_from {
         let odd = node.parity.odd_squares();
         for candidate in candidates {
@@ -31,7 +35,10 @@ pub fn order<K: Kernel>(run: &mut SearchRun<'_>, node: &EndNode, candidates: &mu
         }
         return;
     }
-    let steps = GUIDE_DEPTH_EMPTIES.iter().filter(|&&empties| empties <= node.empties).count();
+    let steps = GUIDE_DEPTH_EMPTIES
+        .iter()
+        .filter(|&&empties| empties <= node.empties)
+        .count();
     let depth = Depth((steps - 1) as u8);
     let parent = node.midgame();
     for candidate in candidates {
