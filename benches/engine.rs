@@ -82,7 +82,8 @@ fn static_value_of_champion(bencher: Bencher<'_, '_>) {
     bencher.bench(|| model.evaluation.static_value(divan::black_box(position)));
 }
 
-/// Depth 1 with the shipped model: indices kept from the root to each child, and each child's value.
+/// Depth 1 with the shipped model: indices kept from the root to each child, and each child's
+/// value.
 #[divan::bench(args = kernels())]
 fn depth_1_of_champion(bencher: Bencher<'_, '_>, kernel: KernelChoice) {
     let (model, position) = (Builtin::Champion.model(), position(25));
@@ -95,8 +96,9 @@ fn depth_1_of_champion(bencher: Bencher<'_, '_>, kernel: KernelChoice) {
     });
 }
 
-/// Vectors of 0 to 32 components beside the shipped weights, at random and as long as learned ones: what a node costs. Zeros would lie
-/// in one page of memory. Twelve positions to depth 10 with selective cuts, as in a match.
+/// Vectors of 0 to 32 components beside the shipped weights, at random and as long as learned ones:
+/// what a node costs. Zeros would lie in one page of memory. Twelve positions to depth 10 with
+/// selective cuts, as in a match.
 #[divan::bench(args = [0, 8, 16, 32])]
 fn depth_10_with_vectors(bencher: Bencher<'_, '_>, size: u8) {
     let model = Builtin::Champion.model();

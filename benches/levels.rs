@@ -1,8 +1,9 @@
 //! What the levels of `renma play` are worth, with the model that ships.
 //!
-//! `cargo bench --bench levels -- PAIRS [FIRST]`: each level against the one before it, from level FIRST (1) on, over PAIRS
-//! openings of 8 random plies that a search scores within 2.5 discs, each played with both colors; and level 1 against greedy play.
-//! Games are the same on every machine; the times of moves, of one core, are not.
+//! `cargo bench --bench levels -- PAIRS [FIRST]`: each level against the one before it, from level
+//! FIRST (1) on, over PAIRS openings of 8 random plies that a search scores within 2.5 discs, each
+//! played with both colors; and level 1 against greedy play. Games are the same on every machine;
+//! the times of moves, of one core, are not.
 #![allow(clippy::print_stdout, reason = "a bench prints its figures")]
 
 use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
@@ -103,7 +104,8 @@ fn openings(model: &Model, count: usize) -> Vec<Game> {
     taken.take(count).collect()
 }
 
-/// The Elo of the first player over the second with its interval, its share of the points, and the processor time of its moves.
+/// The Elo of the first player over the second with its interval, its share of the points, and the
+/// processor time of its moves.
 fn play_match(players: [Player<'_>; 2], openings: &[Game]) -> String {
     let sessions = || players.map(Player::session);
     let played: Vec<(usize, Vec<f64>)> = openings

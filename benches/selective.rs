@@ -1,7 +1,10 @@
-//! What selective searches are worth: nodes, moves and Elo of every form, with the model that ships.
+//! What selective searches are worth: nodes, moves and Elo of every form, with the model that
+//! ships.
 //!
-//! `cargo bench --bench selective -- POSITIONS.obf [PAIRS [FORM]]`: positions of the midgame in OBF, pairs of games of a match
-//! (400), and part of the name of the only form of the ablation to try. Node counts and games are the same on every machine; the nanoseconds, and the budgets made from them, are not.
+//! `cargo bench --bench selective -- POSITIONS.obf [PAIRS [FORM]]`: positions of the midgame in
+//! OBF, pairs of games of a match (400), and part of the name of the only form of the ablation to
+//! try. Node counts and games are the same on every machine; the nanoseconds, and the budgets made
+//! from them, are not.
 #![allow(clippy::print_stdout, reason = "a bench prints its figures")]
 
 use rayon::prelude::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
@@ -290,7 +293,8 @@ fn rms(wide: &[SearchResult], found: &[SearchResult]) -> f64 {
     (squares.sum::<f64>() / wide.len() as f64).sqrt()
 }
 
-/// The share in percent of moves whose full-width score is within a disc of the best one's, and of those that are the same.
+/// The share in percent of moves whose full-width score is within a disc of the best one's, and of
+/// those that are the same.
 fn near_moves(
     evaluation: &Evaluation,
     positions: &[Position],
@@ -352,7 +356,8 @@ fn thread_seconds() -> f64 {
     time.tv_sec as f64 + 1e-9 * time.tv_nsec as f64
 }
 
-/// The Elo of the first form over the second, each with its nodes a move, over openings played with both colors.
+/// The Elo of the first form over the second, each with its nodes a move, over openings played with
+/// both colors.
 fn play_match(
     evaluation: &Evaluation,
     forms: [&Form<'_>; 2],

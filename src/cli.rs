@@ -1,5 +1,5 @@
-//! Talks to people: arguments, progress and reports. A command loads, calls one function and prints; nothing is computed
-//! here.
+//! Talks to people: arguments, progress and reports. A command loads, calls one function and
+//! prints; nothing is computed here.
 
 mod arguments;
 mod bench;

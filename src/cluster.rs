@@ -1,5 +1,6 @@
-//! A stage cut into shards that any machines make in any order; the output is identical to that of a single machine. Only the
-//! runners know which machines they are, and nothing but the numbers of shards travels to them.
+//! A stage cut into shards that any machines make in any order; the output is identical to that of
+//! a single machine. Only the runners know which machines they are, and nothing but the numbers of
+//! shards travels to them.
 
 pub mod command;
 pub mod dask;

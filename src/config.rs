@@ -1,4 +1,5 @@
-//! One TOML decides a run: it names what differs from the default config, and is read strictly and checked whole.
+//! One TOML decides a run: it names what differs from the default config, and is read strictly and
+//! checked whole.
 
 pub mod builtin;
 mod resolve;
@@ -70,7 +71,8 @@ pub const TABLES: [(&str, &[Key]); 6] = [
     (SelectiveConfig::NAME, SelectiveConfig::KEYS),
 ];
 
-/// The stages that play games search as `[selective]` says: it is a part of their tables, and so of their recipes.
+/// The stages that play games search as `[selective]` says: it is a part of their tables, and so of
+/// their recipes.
 const SELECTIVE_IN: [&str; 2] = [GenerateConfig::NAME, GateConfig::NAME];
 
 /// A whole config, with a value for every key.
@@ -95,7 +97,8 @@ pub struct LoadedConfig {
     pub features: Arc<PatternSet>,
     /// The openings that `generate.book` names.
     pub book: Option<Book>,
-    /// Where the keys come from that the file or a setting names, as `table.key`; every other value is that of the default.
+    /// Where the keys come from that the file or a setting names, as `table.key`; every other value
+    /// is that of the default.
     pub origins: BTreeMap<String, ValueOrigin>,
 }
 
@@ -258,8 +261,9 @@ fn toml_text(value: &Value) -> String {
     toml::Value::try_from(value).map_or_else(|_| value.to_string(), |value| value.to_string())
 }
 
-/// Reads and checks a config and the files it names, which lie relative to it. `builtin:smoke` and the like are part of the
-/// program, with the patterns that they name; what else is named then lies relative to the current folder.
+/// Reads and checks a config and the files it names, which lie relative to it. `builtin:smoke` and
+/// the like are part of the program, with the patterns that they name; what else is named then lies
+/// relative to the current folder.
 ///
 /// # Errors
 ///
@@ -576,7 +580,8 @@ mod tests {
         assert_eq!(Config::from_tables(config.tables()), Ok(config));
     }
 
-    /// The tables with another value for a key, and for the key that decides whether it has a meaning.
+    /// The tables with another value for a key, and for the key that decides whether it has a
+    /// meaning.
     fn set(table: &str, key: &Key, value: Value) -> Map<String, Value> {
         let mut tables = default_config().config.tables();
         let keys = tables.entry(table).or_insert_with(|| serde_json::json!({}));

@@ -1,6 +1,7 @@
 //! Plays Othello: rules, evaluation and search.
 //!
-//! Nothing here touches files, threads, the clock or randomness, so every result depends on its arguments alone.
+//! Nothing here touches files, threads, the clock or randomness, so every result depends on its
+//! arguments alone.
 
 pub mod score;
 

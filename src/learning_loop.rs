@@ -1,8 +1,11 @@
-//! The loop, generation after generation: generate, train, fit-mpc, gate, promote. Nothing else describes it.
+//! The loop, generation after generation: generate, train, fit-mpc, gate, promote. Nothing else
+//! describes it.
 //!
-//! The stages themselves know nothing of each other. Here the result of each is the input of the next:
+//! The stages themselves know nothing of each other. Here the result of each is the input of the
+//! next:
 //!
-//! champion ─ generate ─▶ dataset ─ train ─▶ draft ─ fit-mpc ─▶ candidate ─ gate ─▶ verdict ─ promote ─▶ champion
+//! champion ─ generate ─▶ dataset ─ train ─▶ draft ─ fit-mpc ─▶ candidate ─ gate ─▶ verdict ─
+//! promote ─▶ champion
 
 mod journal;
 pub mod plan;
@@ -106,8 +109,8 @@ struct Run<'a> {
 ///
 /// # Errors
 ///
-/// A run that cannot continue with its config, a run at work, and the errors of the stages. What was finished is kept, and the same
-/// call resumes.
+/// A run that cannot continue with its config, a run at work, and the errors of the stages. What
+/// was finished is kept, and the same call resumes.
 pub fn run(
     task: RunTask<'_>,
     tell: &dyn Fn(Event<'_>),
@@ -240,7 +243,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// After some generations the champion plays a former one, so that the ladder does not drift. Whoever wins, it stays champion.
+    /// After some generations the champion plays a former one, so that the ladder does not drift.
+    /// Whoever wins, it stays champion.
     fn drift(&self, next: &Next) -> Result<(), StageError> {
         let Some(veteran) = &next.veteran else {
             return Ok(());

@@ -1,18 +1,20 @@
-//! renma makes Othello evaluation models by self-play: it generates games, trains, fits MPC statistics, gates and
-//! promotes. docs/ARCHITECTURE.md is the map.
+//! renma makes Othello evaluation models by self-play: it generates games, trains, fits MPC
+//! statistics, gates and promotes. docs/ARCHITECTURE.md is the map.
 //!
 //! The program is made of this library, which others can use too. Three steps lead through it.
 //!
-//! **Play.** A [`Game`](engine::Game) is a list of moves by the rules. Each [`Position`](engine::Position) in it is seen by the side to
-//! move, and moves are [`Square`](engine::Square)s.
+//! **Play.** A [`Game`](engine::Game) is a list of moves by the rules. Each
+//! [`Position`](engine::Position) in it is seen by the side to move, and moves are
+//! [`Square`](engine::Square)s.
 //!
-//! **Search.** A [`Searcher`](engine::Searcher) finds the best move of a position within [`Limits`](engine::Limits). It judges by an
-//! [`Evaluation`](engine::Evaluation), the weights of a [`PatternSet`](engine::PatternSet), and gives a [`Score`](engine::Score).
-//! Models are trained, numbered and kept in a [`Registry`](artifact::Registry); some are
-//! [part of the program](artifact::Builtin).
+//! **Search.** A [`Searcher`](engine::Searcher) finds the best move of a position within
+//! [`Limits`](engine::Limits). It judges by an [`Evaluation`](engine::Evaluation), the weights of a
+//! [`PatternSet`](engine::PatternSet), and gives a [`Score`](engine::Score). Models are trained,
+//! numbered and kept in a [`Registry`](artifact::Registry); some are [part of the
+//! program](artifact::Builtin).
 //!
-//! **Read.** A [`Dataset`](artifact::Dataset) has games and positions with their labels, in Parquet files whose columns a
-//! [`Table`](artifact::Table) lists.
+//! **Read.** A [`Dataset`](artifact::Dataset) has games and positions with their labels, in Parquet
+//! files whose columns a [`Table`](artifact::Table) lists.
 //!
 //! ```
 //! use renma::artifact::{Builtin, Dataset, LoadedModel, NEVER};

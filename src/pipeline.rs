@@ -1,5 +1,5 @@
-//! The stages: each reads artifacts, does its work on all cores and publishes artifacts. A stage never names another
-//! stage; they meet on disk.
+//! The stages: each reads artifacts, does its work on all cores and publishes artifacts. A stage
+//! never names another stage; they meet on disk.
 
 pub mod book;
 pub mod fit_mpc;

@@ -1,4 +1,5 @@
-//! Named random streams: each is a function of the run's seed and its purpose, never of threads or order.
+//! Named random streams: each is a function of the run's seed and its purpose, never of threads or
+//! order.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -11,7 +12,8 @@ const ITEMS_BETWEEN_CHECKS: usize = 1 << 16;
 pub enum Stream {
     /// The moves of a self-play game: generation and game id.
     Game(u32, u64),
-    /// The order of training rows: part, epoch, and group of blocks; group 0 is the order of the blocks.
+    /// The order of training rows: part, epoch, and group of blocks; group 0 is the order of the
+    /// blocks.
     Shuffle(u32, u32, u32),
     /// Whether a game belongs to the validation split: the caller mixes in the game's name.
     Validation,
@@ -23,7 +25,8 @@ pub enum Stream {
     Remake,
     /// The first vector of a slot: group of phases, pattern, and canonical configuration.
     Vector(u32, u32, u32),
-    /// What a weak level adds to the values of the moves of a position: discs of the side to move, and of the other.
+    /// What a weak level adds to the values of the moves of a position: discs of the side to move,
+    /// and of the other.
     Noise(u64, u64),
 }
 
@@ -68,12 +71,14 @@ fn key(seed: u64, purpose: Stream) -> [u8; 32] {
     *hasher.finalize().as_bytes()
 }
 
-/// Whether an item belongs to a share of all items, determined by seed, purpose and the item's name alone.
+/// Whether an item belongs to a share of all items, determined by seed, purpose and the item's name
+/// alone.
 pub fn belongs(seed: u64, purpose: Stream, item: &[u8], share: f64) -> bool {
     unit(word(seed, purpose, item)) < share
 }
 
-/// A uniform number below `bound`, determined by seed, purpose and the item's name alone; 0 if `bound` is 0.
+/// A uniform number below `bound`, determined by seed, purpose and the item's name alone; 0 if
+/// `bound` is 0.
 pub fn number_below(seed: u64, purpose: Stream, item: &[u8], bound: u64) -> u64 {
     ((u128::from(word(seed, purpose, item)) * u128::from(bound)) >> 64) as u64
 }
@@ -99,7 +104,8 @@ impl RandomStream {
         self.unit() < probability
     }
 
-    /// A uniform number below `bound` (Lemire, "Fast random integer generation in an interval", 2019).
+    /// A uniform number below `bound` (Lemire, "Fast random integer generation in an interval",
+    /// 2019).
     ///
     /// # Panics
     ///
@@ -125,7 +131,8 @@ impl RandomStream {
         }
     }
 
-    /// Puts the items in random order (Fisher and Yates, 1938; Durstenfeld, 1964); `check` is called now and then and can end it.
+    /// Puts the items in random order (Fisher and Yates, 1938; Durstenfeld, 1964); `check` is
+    /// called now and then and can end it.
     ///
     /// # Errors
     ///

@@ -1,5 +1,6 @@
-//! The report of a run: one HTML file that needs no network, no script and no other file. It plays and learns nothing, and knows no
-//! clock and no machine: its bytes are a function of the run's files.
+//! The report of a run: one HTML file that needs no network, no script and no other file. It plays
+//! and learns nothing, and knows no clock and no machine: its bytes are a function of the run's
+//! files.
 
 mod chart;
 mod facts;
@@ -53,8 +54,8 @@ pub struct ReportFile {
 ///
 /// # Errors
 ///
-/// A run that does not exist, a damaged document, another file in the report's place, or a system error; then an old
-/// report stays.
+/// A run that does not exist, a damaged document, another file in the report's place, or a system
+/// error; then an old report stays.
 pub fn write_report(
     config: &LoadedConfig,
     invocation: &Invocation,
@@ -79,7 +80,8 @@ pub fn write_report(
     })
 }
 
-/// Writes the report of a registry again if there is one, as the last call of the pipeline named the run.
+/// Writes the report of a registry again if there is one, as the last call of the pipeline named
+/// the run.
 ///
 /// # Errors
 ///
@@ -105,7 +107,8 @@ pub fn renew_report(registry: &Registry) -> Result<(), StageError> {
     write_report(&config, &invocation).map(drop)
 }
 
-/// Removes the report of a registry if it renews itself, as that of a run at work; whether there was one.
+/// Removes the report of a registry if it renews itself, as that of a run at work; whether there
+/// was one.
 pub fn remove_live_report(registry: &Path) -> Result<bool, ArtifactError> {
     let path = registry.join(REPORT_NAME);
     if !exists(&path)? {

@@ -1,5 +1,6 @@
-//! A run as a whole: which config makes which generation, who plays it, and how far each stage is. Nothing here plays or
-//! learns, but for the trial games of a [`forecast`], and nothing that is finished is ever changed but by `renma run --restart`.
+//! A run as a whole: which config makes which generation, who plays it, and how far each stage is.
+//! Nothing here plays or learns, but for the trial games of a [`forecast`], and nothing that is
+//! finished is ever changed but by `renma run --restart`.
 
 pub mod claim;
 pub mod config_entry;

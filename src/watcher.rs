@@ -3,7 +3,8 @@
 use crossbeam::channel::{Receiver, bounded};
 use std::thread;
 
-/// Does the work while another thread runs `watch`, whose channel is disconnected as soon as the work has ended.
+/// Does the work while another thread runs `watch`, whose channel is disconnected as soon as the
+/// work has ended.
 pub fn watched<T>(watch: impl FnOnce(Receiver<()>) + Send, work: impl FnOnce() -> T) -> T {
     let (working, ended) = bounded(0);
     thread::scope(|scope| {

@@ -30,7 +30,8 @@ pub enum ArtifactError {
         /// What is missing or different.
         reason: String,
     },
-    /// A path of a kind that is not read or written, a name that is taken, or a setting that contradicts what is already there.
+    /// A path of a kind that is not read or written, a name that is taken, or a setting that
+    /// contradicts what is already there.
     #[error("cannot {action} {}: {reason}", shown(path))]
     Refused {
         /// `read`, `write`, `continue`, ….
@@ -79,7 +80,8 @@ pub enum ArtifactError {
 }
 
 impl ArtifactError {
-    /// An error of the operating system; a path that is not there becomes [`ArtifactError::Missing`].
+    /// An error of the operating system; a path that is not there becomes
+    /// [`ArtifactError::Missing`].
     pub fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         if action == "read" && is_absence(&source) {
@@ -123,7 +125,8 @@ impl ArtifactError {
         }
     }
 
-    /// Whether trying again can help: a full disk, a limit of file sizes, too little memory, no more threads or a busy lock.
+    /// Whether trying again can help: a full disk, a limit of file sizes, too little memory, no
+    /// more threads or a busy lock.
     pub fn may_pass(&self) -> bool {
         match self {
             Self::Busy { .. } => true,

@@ -1,4 +1,5 @@
-//! Format versions: each kind of file that renma writes has a number, which rises when its fields, columns or meanings change.
+//! Format versions: each kind of file that renma writes has a number, which rises when its fields,
+//! columns or meanings change.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -6,7 +7,8 @@ use serde_json::Value;
 
 /// The format version of a kind of file: `CURRENT` is written, and every version from 1 on is read.
 ///
-/// Another number cannot be represented, so a file of an unknown version is an error where its number is read.
+/// Another number cannot be represented, so a file of an unknown version is an error where its
+/// number is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "Option<u32>")]
 pub struct FormatVersion<const CURRENT: u32>(u32);
@@ -46,7 +48,8 @@ impl<const CURRENT: u32> Default for FormatVersion<CURRENT> {
     }
 }
 
-/// The version in the value of a field `format`, null if there is none, `F` being a [`FormatVersion`].
+/// The version in the value of a field `format`, null if there is none, `F` being a
+/// [`FormatVersion`].
 ///
 /// # Errors
 ///

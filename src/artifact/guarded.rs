@@ -1,4 +1,5 @@
-//! Decoding files of other people with a library that panics on some inputs and never finishes others.
+//! Decoding files of other people with a library that panics on some inputs and never finishes
+//! others.
 
 use super::error::ArtifactError;
 use super::panics::caught;
@@ -10,13 +11,16 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-/// Limit on the processor time of one step, such as a footer or a batch of rows, which takes milliseconds.
+/// Limit on the processor time of one step, such as a footer or a batch of rows, which takes
+/// milliseconds.
 const TIME_MAX: Duration = Duration::from_secs(5);
 
-/// The limit grows by a second per this number of bytes in the file, because a step may unpack all of them.
+/// The limit grows by a second per this number of bytes in the file, because a step may unpack all
+/// of them.
 const SECOND_BYTES: u64 = 16 << 20;
 
-/// Where the system does not report processor time: elapsed time per processor time on a busy machine.
+/// Where the system does not report processor time: elapsed time per processor time on a busy
+/// machine.
 const PATIENCE: u32 = 12;
 
 /// A library may need as much as this for a step.
@@ -25,13 +29,14 @@ const ROOM: usize = 16 << 20;
 /// How often the time is checked.
 const POLL: Duration = Duration::from_millis(100);
 
-/// Decodes a step of a foreign file of this path and size. The parser can panic, as damaged footers make it (measured: 4 of
-/// 900). It can also count to 2^31 for nine bytes of a footer, a list of booleans to skip (parquet 60.1.0): then its thread is
-/// left behind.
+/// Decodes a step of a foreign file of this path and size. The parser can panic, as damaged footers
+/// make it (measured: 4 of 900). It can also count to 2^31 for nine bytes of a footer, a list of
+/// booleans to skip (parquet 60.1.0): then its thread is left behind.
 ///
 /// # Errors
 ///
-/// Bytes that cannot be decoded, or a system error: no thread can be started, or there is no memory.
+/// Bytes that cannot be decoded, or a system error: no thread can be started, or there is no
+/// memory.
 pub fn guarded<T, E>(
     path: &Path,
     size: u64,
@@ -75,7 +80,8 @@ where
     decoded.map_err(|error| damaged(&error.to_string()))
 }
 
-/// Whether a library that has failed may have lacked memory, which some say by a panic and others by a text.
+/// Whether a library that has failed may have lacked memory, which some say by a panic and others
+/// by a text.
 pub(super) fn lacks_memory() -> bool {
     black_box(&mut Vec::<u8>::new())
         .try_reserve_exact(ROOM)

@@ -60,7 +60,8 @@ impl TryFrom<String> for ContentHash {
     }
 }
 
-/// Hashes named fields, each with its length, so that different lists of fields never hash the same bytes.
+/// Hashes named fields, each with its length, so that different lists of fields never hash the same
+/// bytes.
 #[derive(Clone, Debug)]
 pub struct FieldHasher(blake3::Hasher);
 

@@ -10,8 +10,8 @@ pub fn is_line(text: &str) -> bool {
     (1..=BYTES_MAX).contains(&text.len()) && !text.contains(char::is_control)
 }
 
-/// A text of a file as a message shows it, and JSON too: its control characters are escaped, so that it stays on its line and no terminal
-/// obeys it.
+/// A text of a file as a message shows it, and JSON too: its control characters are escaped, so
+/// that it stays on its line and no terminal obeys it.
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {

@@ -80,8 +80,8 @@ impl FolderLock {
     }
 }
 
-/// Retries for half a second: a process that only asks whether a lock is held holds it for a moment, and so does a child
-/// between fork and exec.
+/// Retries for half a second: a process that only asks whether a lock is held holds it for a
+/// moment, and so does a child between fork and exec.
 fn try_lock_for_a_moment(file: &File) -> Result<(), TryLockError> {
     for _ in 0..TRIES {
         match file.try_lock() {

@@ -1,4 +1,5 @@
-//! Files that a user names as output: a new file is created, a pipe is written to, and anything else is refused.
+//! Files that a user names as output: a new file is created, a pipe is written to, and anything
+//! else is refused.
 
 use super::error::ArtifactError;
 use super::publish::temporary::sweep_own;
@@ -40,7 +41,8 @@ impl OutputFile {
     ///
     /// # Errors
     ///
-    /// A name that is taken by a file of the same kind, unless `force` is set, or by anything else except a pipe.
+    /// A name that is taken by a file of the same kind, unless `force` is set, or by anything else
+    /// except a pipe.
     pub fn open(path: &Path, kind: FileKind, force: bool) -> Result<Self, ArtifactError> {
         let place = match look(path) {
             Ok(metadata) if metadata.file_type().is_fifo() => Place::Pipe(open_pipe(path)?),
@@ -54,11 +56,13 @@ impl OutputFile {
         })
     }
 
-    /// Whether the path is a file of this kind that may be overwritten; `false` if the name is free.
+    /// Whether the path is a file of this kind that may be overwritten; `false` if the name is
+    /// free.
     ///
     /// # Errors
     ///
-    /// A file of this kind without `overwrite`, which the message calls `option`, or anything else of that name.
+    /// A file of this kind without `overwrite`, which the message calls `option`, or anything else
+    /// of that name.
     pub fn check(
         path: &Path,
         kind: FileKind,
@@ -76,12 +80,13 @@ impl OutputFile {
         Ok(true)
     }
 
-    /// Writes the whole file, or to the pipe. `false`: the reader closed the pipe early, which is not an error.
+    /// Writes the whole file, or to the pipe. `false`: the reader closed the pipe early, which is
+    /// not an error.
     ///
     /// # Errors
     ///
-    /// A name that was taken in the meantime, or a system error; then no file is new or changed, except after
-    /// [`ArtifactError::Unsynced`].
+    /// A name that was taken in the meantime, or a system error; then no file is new or changed,
+    /// except after [`ArtifactError::Unsynced`].
     pub fn write(
         self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -137,7 +142,8 @@ pub fn first_bytes(path: &Path, count: u64) -> Result<Vec<u8>, ArtifactError> {
     Ok(bytes)
 }
 
-/// The metadata of the path itself. Links are not followed, except those of open files, such as a shell's `>(…)`.
+/// The metadata of the path itself. Links are not followed, except those of open files, such as a
+/// shell's `>(…)`.
 fn look(path: &Path) -> io::Result<Metadata> {
     const OPEN_FILES: [&str; 4] = ["/dev/fd", "/proc/self/fd", "/dev/stdout", "/dev/stderr"];
     if OPEN_FILES.iter().any(|place| path.starts_with(place)) {

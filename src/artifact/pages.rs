@@ -1,4 +1,5 @@
-//! What a Parquet file costs to read, by its footer and the headers of its pages: the reader follows them without a limit.
+//! What a Parquet file costs to read, by its footer and the headers of its pages: the reader
+//! follows them without a limit.
 
 use super::error::ArtifactError;
 use super::guarded::guarded;
@@ -35,7 +36,8 @@ const BINARY: u8 = 8;
 const LIST: u8 = 9;
 const STRUCT: u8 = 12;
 
-/// The fields of a footer, of an element of its schema, of the header of a page, and of the structs in that for each type of page.
+/// The fields of a footer, of an element of its schema, of the header of a page, and of the structs
+/// in that for each type of page.
 const FOOTER: [u8; 9] = [INT32, LIST, INT64, LIST, LIST, BINARY, LIST, STRUCT, BINARY];
 const ELEMENT: [u8; 10] = [
     INT32, INT32, INT32, BINARY, INT32, INT32, INT32, INT32, INT32, STRUCT,
@@ -52,12 +54,13 @@ const DIFFERENCES: [u32; 2] = [6, 7];
 /// Structs and lists lie within each other this deep.
 const DEPTH_MAX: u8 = 12;
 
-/// Opens the bytes of a file, and adds up what the pages of each of its column chunks unpack to, one row group after another: 0 for
-/// a column that is not read.
+/// Opens the bytes of a file, and adds up what the pages of each of its column chunks unpack to,
+/// one row group after another: 0 for a column that is not read.
 ///
 /// # Errors
 ///
-/// A file that is not Parquet, or one with a footer or a page that is too large or such as no writer makes.
+/// A file that is not Parquet, or one with a footer or a page that is too large or such as no
+/// writer makes.
 pub fn open(
     path: &Path,
     file: Bytes,
@@ -82,8 +85,8 @@ pub fn open(
     })
 }
 
-/// Checks the tree of columns in the footer at the end of these bytes: the reader follows it as deep as it goes, and makes room for
-/// as many children as an element says it has.
+/// Checks the tree of columns in the footer at the end of these bytes: the reader follows it as
+/// deep as it goes, and makes room for as many children as an element says it has.
 ///
 /// # Errors
 ///
@@ -181,7 +184,8 @@ fn unpacked_size(file: &Bytes, column: &ColumnChunkMetaData) -> Result<u64, Stri
     Ok(sum)
 }
 
-/// Texts that are stored by their differences say how many there are, and the reader makes room for as many.
+/// Texts that are stored by their differences say how many there are, and the reader makes room for
+/// as many.
 fn check_texts(file: &Bytes, column: &ColumnChunkMetaData) -> Result<(), String> {
     // The reader counts rows only where it is given the places of pages.
     let pages = SerializedPageReader::new(Arc::new(file.clone()), column, 0, None);
@@ -215,7 +219,8 @@ fn check_texts(file: &Bytes, column: &ColumnChunkMetaData) -> Result<(), String>
     Ok(())
 }
 
-/// Skips numbers that are stored as differences (DELTA_BINARY_PACKED), unless there are more than `count_max`; says how many.
+/// Skips numbers that are stored as differences (DELTA_BINARY_PACKED), unless there are more than
+/// `count_max`; says how many.
 fn skip_differences(bytes: &mut &[u8], count_max: u64) -> Option<u64> {
     let (block, parts, count, _first) = (
         number(bytes)?,
@@ -243,7 +248,8 @@ fn skip_differences(bytes: &mut &[u8], count_max: u64) -> Option<u64> {
     Some(count)
 }
 
-/// What packed values unpack to, or a byte more than `size_max`, where the reader unpacks all that there are; else 0.
+/// What packed values unpack to, or a byte more than `size_max`, where the reader unpacks all that
+/// there are; else 0.
 fn tried_size(compression: Compression, values: &[u8], size_max: u32) -> Result<u64, String> {
     let reader: Box<dyn Read + '_> = match compression {
         Compression::GZIP(_) => Box::new(flate2::read::MultiGzDecoder::new(values)),
@@ -310,8 +316,9 @@ fn header(bytes: &mut &[u8]) -> Option<Header> {
     })
 }
 
-/// Reads the fields of a struct to its end. Each comes once, in order, and the known ones, from 1 on, have these types, so that no
-/// reader can take another for it. `read` says whether it has read one; others are skipped.
+/// Reads the fields of a struct to its end. Each comes once, in order, and the known ones, from 1
+/// on, have these types, so that no reader can take another for it. `read` says whether it has read
+/// one; others are skipped.
 fn fields(
     bytes: &mut &[u8],
     depth: u8,
@@ -438,7 +445,8 @@ mod tests {
     #[test]
     fn a_header_has_each_field_once_and_ends() {
         let read = |bytes: &[u8]| header(&mut &*bytes);
-        // A data page, a dictionary with 100 entries, and a data page with levels; all have the sizes 2,000 and 3.
+        // A data page, a dictionary with 100 entries, and a data page with levels; all have the
+        // sizes 2,000 and 3.
         let sound = [
             0x15, 0, 0x15, 0xa0, 0x1f, 0x15, 6, 0x2c, 0x15, 0, 0x15, 4, 0x15, 6, 0, 0,
         ];

@@ -1,8 +1,9 @@
 //! The only way to disk: files and folders appear whole or not at all.
 //!
-//! A temporary file is written in the same folder, synced, renamed over its name, and the folder is synced. If that last step
-//! fails, the file is there, and the error says so ([`ArtifactError::Unsynced`]). Where a file system cannot sync folders at all,
-//! that step is left out ([`UNSYNCABLE`]).
+//! A temporary file is written in the same folder, synced, renamed over its name, and the folder is
+//! synced. If that last step fails, the file is there, and the error says so
+//! ([`ArtifactError::Unsynced`]). Where a file system cannot sync folders at all, that step is left
+//! out ([`UNSYNCABLE`]).
 
 pub mod temporary;
 
@@ -18,18 +19,20 @@ use std::sync::OnceLock;
 use tempfile::NamedTempFile;
 use temporary::{TemporaryFolder, temporary_file};
 
-/// The first folder whose file system cannot sync folders, as some network shares cannot. The command says so.
+/// The first folder whose file system cannot sync folders, as some network shares cannot. The
+/// command says so.
 pub static UNSYNCABLE: OnceLock<PathBuf> = OnceLock::new();
 
 /// The name of a removed folder inside a temporary one.
 const REMOVED_NAME: &str = "removed";
 
-/// Writes a file and gives it its name when it is complete, after a final check of what it replaces.
+/// Writes a file and gives it its name when it is complete, after a final check of what it
+/// replaces.
 ///
 /// # Errors
 ///
-/// That of the check, or a system error; no new file is left behind, and an old one stays, except after
-/// [`ArtifactError::Unsynced`].
+/// That of the check, or a system error; no new file is left behind, and an old one stays, except
+/// after [`ArtifactError::Unsynced`].
 pub fn publish_file(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
@@ -42,12 +45,14 @@ pub fn publish_file(
     sync_name(&folder, path)
 }
 
-/// Writes a file as [`publish_file`] does, unless its name is taken: then nothing changes, and the result is `false`.
+/// Writes a file as [`publish_file`] does, unless its name is taken: then nothing changes, and the
+/// result is `false`.
 pub fn publish_new_file(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
 ) -> Result<bool, ArtifactError> {
-    // The system checks that the name is free and assigns it in one step, so no other file is lost in between.
+    // The system checks that the name is free and assigns it in one step, so no other file is lost
+    // in between.
     let (file, folder) = write_beside(path, write)?;
     match file.persist_noclobber(path) {
         Ok(_) => sync_name(&folder, path).map(|()| true),
@@ -205,7 +210,8 @@ pub fn check_removable(folder: &Path) -> Result<(), ArtifactError> {
     }
 }
 
-/// The result of some work on folders: the standard library panics if the system fails to close one.
+/// The result of some work on folders: the standard library panics if the system fails to close
+/// one.
 fn closed<T>(work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     caught(work).unwrap_or_else(|| Err(io::Error::other("a folder could not be closed")))
 }
@@ -220,8 +226,8 @@ pub fn remove_file(path: &Path) -> Result<(), ArtifactError> {
     }
 }
 
-/// Appends a line to a side file, which is not an artifact. Lines of concurrent calls stay whole, and a line that was cut off when
-/// the machine stopped does not spoil the next one.
+/// Appends a line to a side file, which is not an artifact. Lines of concurrent calls stay whole,
+/// and a line that was cut off when the machine stopped does not spoil the next one.
 pub fn append_line(path: &Path, line: &str) -> Result<(), ArtifactError> {
     let failed = |source| ArtifactError::io("write", path, source);
     create_folder(parent(path))?;
@@ -340,7 +346,8 @@ pub fn check_size(path: &Path, size: u64, size_max: u64) -> Result<(), ArtifactE
     ))
 }
 
-/// Reads a file or a pipe of at most `size_max` bytes to its end, without waiting for a writer of a named pipe.
+/// Reads a file or a pipe of at most `size_max` bytes to its end, without waiting for a writer of a
+/// named pipe.
 ///
 /// # Errors
 ///
@@ -473,7 +480,8 @@ fn sync_folder(path: &Path) -> Result<(), ArtifactError> {
         .map_err(|source| ArtifactError::io("sync", path, source))
 }
 
-/// Syncs an open folder, where its file system can do that. Files are synced without this exception: their bytes are at stake.
+/// Syncs an open folder, where its file system can do that. Files are synced without this
+/// exception: their bytes are at stake.
 fn sync(folder: &File, path: &Path) -> io::Result<()> {
     match folder.sync_all() {
         // Linux has EINVAL for a file system without this call, others EOPNOTSUPP.

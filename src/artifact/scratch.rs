@@ -1,5 +1,5 @@
-//! Scratch files: room on disk for what does not fit into memory. They have no name, so nothing is left of them when their
-//! process ends, however it ends.
+//! Scratch files: room on disk for what does not fit into memory. They have no name, so nothing is
+//! left of them when their process ends, however it ends.
 
 use super::error::ArtifactError;
 use std::fs::File;

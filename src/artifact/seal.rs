@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::Path;
 
-/// A larger file is neither written nor read. The largest are manifests: one of 100,000 parts has 70 MB.
+/// A larger file is neither written nor read. The largest are manifests: one of 100,000 parts has
+/// 70 MB.
 const SIZE_MAX: u64 = 128 << 20;
 
 /// The text of a sealed file: fields sorted by name, two spaces of indent, `hash` last, a line end.
@@ -51,7 +52,8 @@ pub fn read_sealed<T: DeserializeOwned>(path: &Path) -> Result<T, ArtifactError>
     parse_sealed(path, &read_bounded(path, SIZE_MAX)?)
 }
 
-/// Reads a sealed file, of which the format version is checked first: `F` is its [`FormatVersion`](super::format::FormatVersion).
+/// Reads a sealed file, of which the format version is checked first: `F` is its
+/// [`FormatVersion`](super::format::FormatVersion).
 ///
 /// # Errors
 ///

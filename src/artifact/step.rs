@@ -1,4 +1,5 @@
-//! Step ids: what one run of a stage does, as one hash, by which the stage recognizes its own result.
+//! Step ids: what one run of a stage does, as one hash, by which the stage recognizes its own
+//! result.
 
 use super::hash::{ContentHash, FieldHasher};
 use super::line::visible;
@@ -8,7 +9,8 @@ use serde_json::Value;
 /// Names with values, in the order in which they are compared.
 pub type Settings = Vec<(String, String)>;
 
-/// One run of a stage: its inputs' contents, its config table and the version of its algorithm, which determine its result.
+/// One run of a stage: its inputs' contents, its config table and the version of its algorithm,
+/// which determine its result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Step {
     /// The hash of all of it.
@@ -18,7 +20,8 @@ pub struct Step {
 }
 
 impl Step {
-    /// The run of a stage on the contents of its inputs, with its config table and the version of its algorithm.
+    /// The run of a stage on the contents of its inputs, with its config table and the version of
+    /// its algorithm.
     pub fn new(
         stage: &str,
         algorithm: u32,
@@ -67,8 +70,8 @@ pub fn settings_hash(kind: &str, settings: &[(String, String)]) -> ContentHash {
     hasher.finish()
 }
 
-/// How settings recorded elsewhere differ: the first one with another value, and both values; else the names of those that
-/// were not recorded. `None` if all are the same.
+/// How settings recorded elsewhere differ: the first one with another value, and both values; else
+/// the names of those that were not recorded. `None` if all are the same.
 pub fn difference<'t>(
     ours: &[(String, String)],
     theirs: impl Fn(&str) -> Option<&'t str>,

@@ -2,6 +2,7 @@
 
 mod batches;
 pub mod content;
+mod listed;
 pub mod row;
 
 use super::error::ArtifactError;
@@ -17,6 +18,7 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use batches::RecordBatches;
 use bytes::Bytes;
 use content::{content_hash, content_of};
+use listed::{check_listed_size, read_listed};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, Type, ZstdLevel};
 use parquet::errors::ParquetError;
@@ -32,8 +34,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// The program that files name, in the form that readers expect. The number is that of how we write, so that a new version of a
-/// library changes no byte.
+/// The program that files name, in the form that readers expect. The number is that of how we
+/// write, so that a new version of a library changes no byte.
 const CREATED_BY: &str = "renma version 1";
 
 /// The most rows of a row group.
@@ -45,11 +47,12 @@ pub const PART_SIZE_MAX: u64 = 4 << 30;
 /// The most rows that are decoded together.
 const BATCH_ROWS: usize = 1 << 16;
 
-/// A bound on the bytes of texts that are decoded together: a dictionary may repeat a text as long as the column in every row.
+/// A bound on the bytes of texts that are decoded together: a dictionary may repeat a text as long
+/// as the column in every row.
 const TEXTS_SIZE_MAX: u64 = 1 << 28;
 
-/// Uncompressed bytes of a column: an allowance per row, and one for its pages and dictionary. The longest value is the
-/// transcript of a game, 120 letters.
+/// Uncompressed bytes of a column: an allowance per row, and one for its pages and dictionary. The
+/// longest value is the transcript of a game, 120 letters.
 const ROW_SIZE_MAX: u64 = 512;
 const COLUMN_SIZE_MIN: u64 = 1 << 20;
 
@@ -70,7 +73,8 @@ pub enum Layout {
     Dictionary,
 }
 
-/// A column of a table; its description, which is kept in the file, says meaning, unit and point of view.
+/// A column of a table; its description, which is kept in the file, says meaning, unit and point of
+/// view.
 #[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "the fields are what their names say")]
 pub struct Column {
@@ -214,7 +218,8 @@ impl Table {
         self.write_batches(path, || std::iter::once(batch.clone()), footer)
     }
 
-    /// Publishes a large part: `batches` makes its rows one row group at a time, as often as it is called.
+    /// Publishes a large part: `batches` makes its rows one row group at a time, as often as it is
+    /// called.
     ///
     /// # Errors
     ///
@@ -230,7 +235,8 @@ impl Table {
         Ok(entry)
     }
 
-    /// Checks that a part has the bytes that its values give: others with the same values are damaged, or say false statistics.
+    /// Checks that a part has the bytes that its values give: others with the same values are
+    /// damaged, or say false statistics.
     ///
     /// # Errors
     ///
@@ -332,8 +338,8 @@ impl Table {
         properties
     }
 
-    /// Reads a part that a manifest lists, unless `stop` is raised: size, hash, schema, the keys of its footer that are in `footer`, rows
-    /// and content are checked.
+    /// Reads a part that a manifest lists, unless `stop` is raised: size, hash, schema, the keys of
+    /// its footer that are in `footer`, rows and content are checked.
     ///
     /// # Errors
     ///
@@ -363,7 +369,8 @@ impl Table {
         Ok(batch)
     }
 
-    /// Checks a part that a manifest lists without decoding a row: size, hash, and the keys of its footer that are in `footer`.
+    /// Checks a part that a manifest lists without decoding a row: size, hash, and the keys of its
+    /// footer that are in `footer`.
     ///
     /// # Errors
     ///
@@ -402,13 +409,15 @@ impl Table {
             .collect())
     }
 
-    /// Reads a part that no manifest mentions yet, as a resumed run finds it: its footer has the hash of its values.
+    /// Reads a part that no manifest mentions yet, as a resumed run finds it: its footer has the
+    /// hash of its values.
     ///
     /// `rows_max` judges the footer before a row is decoded, and says how many rows there can be.
     ///
     /// # Errors
     ///
-    /// Damage of any kind, an error of `rows_max`, or [`ArtifactError::Interrupted`] once `stop` is raised.
+    /// Damage of any kind, an error of `rows_max`, or [`ArtifactError::Interrupted`] once `stop` is
+    /// raised.
     pub fn read_unlisted(
         &self,
         path: &Path,
@@ -437,7 +446,8 @@ impl Table {
         Ok((entry, footer, batch))
     }
 
-    /// Decodes bytes of at most `rows_max` rows that are already known to be those that were written.
+    /// Decodes bytes of at most `rows_max` rows that are already known to be those that were
+    /// written.
     ///
     /// # Errors
     ///
@@ -469,7 +479,8 @@ impl Table {
         Ok(part)
     }
 
-    /// What a part says of itself, whether or not its columns are those of this table. No row is read.
+    /// What a part says of itself, whether or not its columns are those of this table. No row is
+    /// read.
     ///
     /// # Errors
     ///
@@ -662,37 +673,6 @@ pub fn footer_of(metadata: &ParquetMetaData) -> Footer {
     pairs
         .filter_map(|pair| Some((pair.key.clone(), pair.value.clone()?)))
         .collect()
-}
-
-/// The bytes of a part, if they are those that a manifest lists.
-///
-/// # Errors
-///
-/// A missing file, or one of another size or hash.
-fn read_listed(path: &Path, entry: &FileEntry) -> Result<Vec<u8>, ArtifactError> {
-    let damaged = |reason: String| ArtifactError::damaged(path, reason);
-    // A larger file cannot be the listed one, and is not read.
-    let bytes = match read_bounded(path, entry.bytes.min(PART_SIZE_MAX)) {
-        Err(ArtifactError::Missing { .. }) => {
-            return Err(damaged("it is gone, and the manifest lists it".into()));
-        }
-        other => other?,
-    };
-    check_listed_size(path, bytes.len() as u64, entry)?;
-    if ContentHash::of(&bytes) != entry.hash {
-        return Err(damaged("its hash is not the one in the manifest".into()));
-    }
-    Ok(bytes)
-}
-
-fn check_listed_size(path: &Path, size: u64, entry: &FileEntry) -> Result<(), ArtifactError> {
-    if size == entry.bytes {
-        return Ok(());
-    }
-    Err(ArtifactError::damaged(
-        path,
-        format!("it has {size} bytes, the manifest says {}", entry.bytes),
-    ))
 }
 
 #[cfg(test)]

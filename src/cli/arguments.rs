@@ -47,7 +47,8 @@ pub struct GlobalArguments {
     /// Print one machine-readable result on stdout, errors too
     #[arg(long, global = true, help_heading = GLOBAL_OPTIONS, display_order = 100)]
     pub json: bool,
-    /// Progress on stderr: a bar, plain lines, none, or auto for a bar on a terminal and lines elsewhere
+    /// Progress on stderr: a bar, plain lines, none, or auto for a bar on a terminal and lines
+    /// elsewhere
     #[arg(long, global = true, help_heading = GLOBAL_OPTIONS, display_order = 101, value_name = "HOW", value_enum)]
     #[arg(default_value = "auto", hide_possible_values = true)]
     pub progress: ProgressMode,
@@ -161,7 +162,8 @@ pub enum Command {
 /// The `config` commands.
 #[derive(Debug, Subcommand)]
 pub enum ConfigCommand {
-    /// Print every key with its value, and where the value comes from: a line of the file, --set, or the default
+    /// Print every key with its value, and where the value comes from: a line of the file, --set,
+    /// or the default
     #[command(after_help = "Example: renma config show --config configs/nightly.toml")]
     Show {
         /// The config: a file, or one of the program

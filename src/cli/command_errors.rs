@@ -28,7 +28,8 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// The first line of an error says what failed, the others are the remedy, unless a colon ends the first.
+    /// The first line of an error says what failed, the others are the remedy, unless a colon ends
+    /// the first.
     pub fn new(error: &anyhow::Error) -> Self {
         let code = error
             .chain()

@@ -365,7 +365,8 @@ fn describe_exact(exact: &ExactComparison) -> String {
     )
 }
 
-/// The moves of a position, best first, with their values and, in brackets, their values in the order of the search.
+/// The moves of a position, best first, with their values and, in brackets, their values in the
+/// order of the search.
 fn describe_moves(number: usize, moves: &[MoveValue]) -> String {
     let discs = |score: Score| format!("{:+.2}", score.discs());
     let moves = moves.iter().map(|found| {

@@ -1,6 +1,6 @@
-//! What the allocator does where there is no memory, and how the one of glibc keeps what is freed. By default it keeps blocks up to
-//! the largest that was ever freed, so that a run of all stages would hold what each of them had needed. Other allocators decide for
-//! themselves.
+//! What the allocator does where there is no memory, and how the one of glibc keeps what is freed.
+//! By default it keeps blocks up to the largest that was ever freed, so that a run of all stages
+//! would hold what each of them had needed. Other allocators decide for themselves.
 #![cfg_attr(
     not(all(target_os = "linux", target_env = "gnu")),
     expect(unused, reason = "there is nothing to set")
@@ -17,8 +17,9 @@ use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// The allocator of the system, but the program ends where it has no memory, with a message and the code of a full disk. Room is
-/// taken everywhere, in libraries too, and no work can continue without it. Files are left as by a kill.
+/// The allocator of the system, but the program ends where it has no memory, with a message and the
+/// code of a full disk. Room is taken everywhere, in libraries too, and no work can continue
+/// without it. Files are left as by a kill.
 pub struct Allocator;
 
 // SAFETY: the system's allocator does it all, and a call that fails does not return.
@@ -71,7 +72,8 @@ pub(super) fn has_room(size: u64) -> bool {
     true
 }
 
-/// Ends the program, without any room to say so. Files that have no name yet are swept by the next command.
+/// Ends the program, without any room to say so. Files that have no name yet are swept by the next
+/// command.
 #[cold]
 fn end_without_memory(size: usize) -> ! {
     static IS_ENDING: AtomicBool = AtomicBool::new(false);
@@ -106,8 +108,8 @@ fn write(stream: BorrowedFd<'_>, text: Arguments<'_>) {
     rustix::io::write(stream, &bytes.get_ref()[..end]).unwrap_or_default();
 }
 
-/// Blocks of at least this many bytes are returned as soon as they are freed. Those of a training are smaller: returning them made
-/// it take a tenth more time.
+/// Blocks of at least this many bytes are returned as soon as they are freed. Those of a training
+/// are smaller: returning them made it take a tenth more time.
 const LARGE_BLOCK: i32 = 4 << 20;
 
 /// As much as this stays at the end of the heap until [`return_freed`] is called.

@@ -69,7 +69,8 @@ fn signed(value: Option<f64>) -> String {
         .unwrap_or_default()
 }
 
-/// What else a training reports, line by line: errors against each label, the loss of the epochs, and coverage.
+/// What else a training reports, line by line: errors against each label, the loss of the epochs,
+/// and coverage.
 pub fn training_lines(metrics: &TrainMetrics) -> Vec<String> {
     let (mut lines, labels, coverage) = (Vec::new(), &metrics.labels, metrics.coverage);
     let errors = [

@@ -16,10 +16,12 @@ use std::time::Duration;
 /// How errors name the standard output.
 const STDOUT: &str = "stdout";
 
-/// The probability with which a check by sample finds false items, for the share that messages name.
+/// The probability with which a check by sample finds false items, for the share that messages
+/// name.
 pub const FOUND: f64 = 0.95;
 
-/// Whether stderr has errors only, else also a line per stage, notes and warnings. Set once, before anything is said.
+/// Whether stderr has errors only, else also a line per stage, notes and warnings. Set once, before
+/// anything is said.
 pub static IS_QUIET: AtomicBool = AtomicBool::new(false);
 
 /// Whether stdout has the result, or the error, as JSON.
@@ -108,8 +110,8 @@ pub fn complain(text: &str) {
     writeln!(io::stderr().lock(), "{}", harmless(text)).ok();
 }
 
-/// Text that may repeat what files say, without what terminals obey and without lines that begin as GitHub's commands do. JSON stays the
-/// same value.
+/// Text that may repeat what files say, without what terminals obey and without lines that begin as
+/// GitHub's commands do. JSON stays the same value.
 fn harmless(text: &str) -> String {
     let lines = text.split('\n').map(|line| {
         let line = visible(line);
@@ -129,7 +131,8 @@ pub fn detail(text: &str) {
     }
 }
 
-/// The share of false games or rows that is found when `count` of them, drawn at random, were made again.
+/// The share of false games or rows that is found when `count` of them, drawn at random, were made
+/// again.
 pub fn finding_text(items: &str, count: u64) -> String {
     let share = 100.0 * share_found(count, FOUND);
     format!(
@@ -155,8 +158,8 @@ pub fn table<const N: usize>(
     narrow_table(names, rows, None, &[])
 }
 
-/// A table with at most `width` characters in a line, if that is given: columns are left out in the order of `dispensable`, as many
-/// as needed.
+/// A table with at most `width` characters in a line, if that is given: columns are left out in the
+/// order of `dispensable`, as many as needed.
 pub fn narrow_table<const N: usize>(
     names: [&str; N],
     rows: impl IntoIterator<Item = [String; N]>,

@@ -8,7 +8,8 @@ use std::io::{IsTerminal, stderr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The time between plain lines of a single command, and of the stages of a run, whose log is read the morning after.
+/// The time between plain lines of a single command, and of the stages of a run, whose log is read
+/// the morning after.
 const BETWEEN_LINES: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(60)];
 
 /// What is under way.
@@ -79,7 +80,8 @@ impl BarState {
         if self.is_run { "  " } else { "" }
     }
 
-    /// The text after the bar: the note of the task, and the time left of the run and of its budget.
+    /// The text after the bar: the note of the task, and the time left of the run and of its
+    /// budget.
     fn message(&self, task: &Task) -> String {
         let left = |end: Instant| end.saturating_duration_since(Instant::now());
         let mut text = String::new();

@@ -28,7 +28,8 @@ pub fn run(session: &Session, arguments: &PromoteArguments) -> anyhow::Result<Ex
     }
 }
 
-/// Takes a promotion back. Each call takes back one more, so no error after that may invite a retry.
+/// Takes a promotion back. Each call takes back one more, so no error after that may invite a
+/// retry.
 fn roll_back(session: &Session, registry: &Registry) -> anyhow::Result<ExitCode> {
     match rollback(registry) {
         Ok(report) => end(session, registry, &report).map_err(|error| took_effect(&report, &error)),
@@ -62,7 +63,8 @@ fn renew(session: &Session, registry: &Registry) {
     }
 }
 
-/// An error with exit code 1: the cause is part of its text and not chained, since the code of a cause may invite a retry.
+/// An error with exit code 1: the cause is part of its text and not chained, since the code of a
+/// cause may invite a retry.
 fn took_effect(report: &PromoteReport, error: &anyhow::Error) -> anyhow::Error {
     let [champion, before] = champions(report);
     anyhow!(

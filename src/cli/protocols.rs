@@ -74,8 +74,8 @@ pub fn run(
     }
 }
 
-/// Waits until nobody writes commands and nobody can read an answer any more, and stops the search. A script that has written all of
-/// its commands still reads.
+/// Waits until nobody writes commands and nobody can read an answer any more, and stops the search.
+/// A script that has written all of its commands still reads.
 fn stop_when_alone() {
     let (input, output) = (stdio::stdin(), stdio::stdout());
     // A file of commands has no other end.
@@ -87,7 +87,8 @@ fn stop_when_alone() {
     }
 }
 
-/// Waits until the other end of a pipe, a socket or a terminal is gone, for ever if it has none; `false` if that cannot be known.
+/// Waits until the other end of a pipe, a socket or a terminal is gone, for ever if it has none;
+/// `false` if that cannot be known.
 fn wait_for_hangup(stream: BorrowedFd<'_>) -> bool {
     let mut polled = [PollFd::from_borrowed_fd(stream, PollFlags::empty())];
     while let Err(error) = poll(&mut polled, None) {

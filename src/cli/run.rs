@@ -86,7 +86,8 @@ pub fn run(session: &Session, arguments: LoopArguments) -> anyhow::Result<ExitCo
     Ok(code.into())
 }
 
-/// Enters the folder of the run; gives the config, which was named from outside, and whether the folder is another one.
+/// Enters the folder of the run; gives the config, which was named from outside, and whether the
+/// folder is another one.
 fn enter(arguments: &LoopArguments) -> Result<(PathBuf, bool), ArtifactError> {
     let config = match &arguments.config {
         Some(config) if name_of(config).is_some() => config.clone(),

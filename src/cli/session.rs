@@ -29,7 +29,8 @@ pub struct Session {
     pub json: bool,
     pub quiet: bool,
     pub threads: usize,
-    /// For a search whose result varies with several threads: one unless `--threads` says otherwise.
+    /// For a search whose result varies with several threads: one unless `--threads` says
+    /// otherwise.
     pub threads_per_position: usize,
     pub watcher: Watcher,
 }
@@ -92,8 +93,8 @@ impl Session {
         }
     }
 
-    /// Says in one line what a stage did, with its name in the column of all stages. The lines of a run stand below the heading
-    /// of their generation.
+    /// Says in one line what a stage did, with its name in the column of all stages. The lines of a
+    /// run stand below the heading of their generation.
     pub fn summarize(&self, stage: &str, text: &str, skipped: bool) {
         let again = if skipped { ", made before" } else { "" };
         say(&format!(
@@ -103,8 +104,8 @@ impl Session {
     }
 }
 
-/// Handles signals: the first stops the work gracefully, the second at once. One that the program was started to ignore, such as
-/// SIGHUP by `nohup`, stays ignored.
+/// Handles signals: the first stops the work gracefully, the second at once. One that the program
+/// was started to ignore, such as SIGHUP by `nohup`, stays ignored.
 fn handle_signals() -> anyhow::Result<()> {
     let mut signals = Signals::new(
         [SIGINT, SIGTERM, SIGHUP]
@@ -123,7 +124,8 @@ fn handle_signals() -> anyhow::Result<()> {
         .name("signals".to_owned())
         .spawn(obey)
         .map_err(StageError::Thread)?;
-    // With a handler for it, a write beyond the limit of file sizes (`ulimit -f`) fails instead of ending the program.
+    // With a handler for it, a write beyond the limit of file sizes (`ulimit -f`) fails instead of
+    // ending the program.
     flag::register(SIGXFSZ, Arc::default())?;
     Ok(())
 }
@@ -187,7 +189,8 @@ pub fn choose_model(
     Ok(chosen)
 }
 
-/// The model that a command without a run names, else the registry's champion, else the shipped one.
+/// The model that a command without a run names, else the registry's champion, else the shipped
+/// one.
 pub fn model_or_default(
     named: Option<&ModelRef>,
     models: &Path,
@@ -211,7 +214,8 @@ pub fn model_or_default(
     })
 }
 
-/// Says if a level was set for a model without MPC statistics; built-in players without them are expected to play full width.
+/// Says if a level was set for a model without MPC statistics; built-in players without them are
+/// expected to play full width.
 pub fn warn_without_statistics(setting: &str, level: MpcLevel, model: &LoadedModel) {
     if level != MpcLevel::FullWidth && model.model.mpc.is_empty() {
         let name = &model.id;

@@ -1,5 +1,5 @@
-//! What `renma generate`, `train`, `fit-mpc` and `gate` share: making what is asked for or writing the plan of its shards, saying
-//! what was done, and printing the report.
+//! What `renma generate`, `train`, `fit-mpc` and `gate` share: making what is asked for or writing
+//! the plan of its shards, saying what was done, and printing the report.
 
 use super::arguments::run::registry_folder;
 use super::arguments::stage::{
@@ -270,7 +270,8 @@ pub fn tell_score(session: &Session, report: &dyn Report) {
         .for_each(|report| gate::tell_score(session, report));
 }
 
-/// Prints a report as JSON if that was asked for, else the version that was made; a verdict is the exit code.
+/// Prints a report as JSON if that was asked for, else the version that was made; a verdict is the
+/// exit code.
 pub fn end(session: &Session, report: &dyn Report, json: &Value) -> anyhow::Result<ExitCode> {
     match report.version() {
         _ if session.json => print_json(json)?,

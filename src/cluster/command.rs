@@ -89,7 +89,8 @@ pub struct PlanCommand {
 }
 
 impl PlanCommand {
-    /// The command that runs a shard, in its own process group. A plan whose name holds `{shard}` keeps its name.
+    /// The command that runs a shard, in its own process group. A plan whose name holds `{shard}`
+    /// keeps its name.
     fn command(&self, shard: usize) -> Command {
         let shard = shard.to_string();
         let mut words = self.words.iter().map(|word| {
@@ -171,7 +172,8 @@ impl<'a> CommandRunner<'a> {
 
     fn start(&self, shard: usize) -> Result<Running, StageError> {
         let failed = |source: io::Error| cannot_start(&self.line.words[0], shard, source);
-        // A file takes all that a command and its own children write; a pipe would wait for the last of them.
+        // A file takes all that a command and its own children write; a pipe would wait for the
+        // last of them.
         let (stdout, stderr) = (
             tempfile::tempfile().map_err(failed)?,
             tempfile::tempfile().map_err(failed)?,
@@ -249,7 +251,8 @@ impl Drop for CommandRunner<'_> {
     }
 }
 
-/// Why a command does not start: it is wrong, or the system lacks resources, which a retry may find.
+/// Why a command does not start: it is wrong, or the system lacks resources, which a retry may
+/// find.
 fn cannot_start(program: &str, shard: usize, source: io::Error) -> StageError {
     let lacks_resources =
         Errno::from_io_error(&source).is_some_and(|errno| LACKS_RESOURCES.contains(&errno));

@@ -1,4 +1,5 @@
-//! Runs shards on Dask: a Python process, the bridge, carries their numbers to the workers. It decides nothing.
+//! Runs shards on Dask: a Python process, the bridge, carries their numbers to the workers. It
+//! decides nothing.
 
 mod environment;
 
@@ -220,7 +221,8 @@ impl Drop for DaskRunner {
     }
 }
 
-/// A file beside the plan with a random name, which is its content too: a worker that can read it sees the same folder.
+/// A file beside the plan with a random name, which is its content too: a worker that can read it
+/// sees the same folder.
 fn mark(plan: &Path) -> Result<NamedTempFile, ArtifactError> {
     let folder = parent(plan);
     let failed = |source| ArtifactError::io("write", folder, source);

@@ -1,5 +1,5 @@
-//! Writing plans: into how many shards a stage is cut, unless there is a plan of it already. Enough for several workers, and few
-//! enough that each takes minutes.
+//! Writing plans: into how many shards a stage is cut, unless there is a plan of it already. Enough
+//! for several workers, and few enough that each takes minutes.
 
 use super::drive::lock_plan;
 use super::plan::Plan;
@@ -15,8 +15,9 @@ const SHARD_SECONDS: f64 = 180.0;
 
 const SHARDS_MAX: usize = 1_000_000;
 
-/// Cuts a request for the plan in the file `path`: into this number of shards, else as the file has it, else into shards that take
-/// minutes. A plan that does not exist yet is passed to `write`; if that returns `false`, the result is `None`.
+/// Cuts a request for the plan in the file `path`: into this number of shards, else as the file has
+/// it, else into shards that take minutes. A plan that does not exist yet is passed to `write`; if
+/// that returns `false`, the result is `None`.
 ///
 /// # Errors
 ///

@@ -18,7 +18,8 @@ const TICK: Duration = Duration::from_millis(50);
 /// How long a shard waits before each retry, in seconds. After the last retry it has failed.
 const RETRY_AFTER: &[f64] = &[1.0, 4.0, 16.0];
 
-/// The same of a shard that ended well while its files are not seen: NFS shows a new name after a minute at the latest.
+/// The same of a shard that ended well while its files are not seen: NFS shows a new name after a
+/// minute at the latest.
 const SEEN_AFTER: &[f64] = &[1.0, 4.0, 16.0, 60.0];
 
 /// How long the last shards may take to end after their pieces are there, in ticks.
@@ -114,12 +115,13 @@ pub fn lock_plan(plan: &Path) -> Result<FolderLock, ArtifactError> {
     })
 }
 
-/// Runs shards, each of so much work, until nothing more is needed. `progress` looks at the plan's files, and of a match wants that many undecided batches.
+/// Runs shards, each of so much work, until nothing more is needed. `progress` looks at the plan's
+/// files, and of a match wants that many undecided batches.
 ///
 /// # Errors
 ///
-/// A shard that failed for good, a runner that ended, an interruption, a spent budget, or a system error. Shards
-/// that are done stay.
+/// A shard that failed for good, a runner that ended, an interruption, a spent budget, or a system
+/// error. Shards that are done stay.
 pub fn drive(
     plan: &Path,
     work: &[u64],
@@ -240,7 +242,8 @@ impl Drive<'_> {
         }
     }
 
-    /// Waits a moment for shards whose pieces are there and whose end is about to be reported; a hanging one is not waited for.
+    /// Waits a moment for shards whose pieces are there and whose end is about to be reported; a
+    /// hanging one is not waited for.
     fn settle(&mut self, now: &PlanProgress) -> Result<(), StageError> {
         for _ in 0..SETTLE_TICKS {
             if !now
@@ -305,7 +308,8 @@ impl Drive<'_> {
         Ok(())
     }
 
-    /// Takes note of a shard that has ended; `false`: that was known, and only the log says it again.
+    /// Takes note of a shard that has ended; `false`: that was known, and only the log says it
+    /// again.
     fn end(&mut self, ended: &Ended) -> Result<bool, ArtifactError> {
         let is_new = self.state.submitted.remove(&ended.shard);
         if is_new && ended.code == Some(0) {
@@ -337,7 +341,8 @@ impl Drive<'_> {
                 format!("{}, but its files are not in this folder", with(0)),
                 exit_code::BAD_INPUT,
             ),
-            // A shell reports the death of a command by a signal as 128 and more, and so does an interrupted renma.
+            // A shell reports the death of a command by a signal as 128 and more, and so does an
+            // interrupted renma.
             Some(code) if code == i32::from(exit_code::TRY_AGAIN) || 128 <= code => {
                 (true, with(code), exit_code::TRY_AGAIN)
             }
@@ -411,7 +416,8 @@ mod tests {
         fn end(&self) {}
     }
 
-    /// Shards with a script of exit codes each, after which they end with 0; those with 0 are done. A code of 99 never ends.
+    /// Shards with a script of exit codes each, after which they end with 0; those with 0 are done.
+    /// A code of 99 never ends.
     struct Stub<'a> {
         codes: BTreeMap<usize, VecDeque<Option<i32>>>,
         queue: VecDeque<usize>,
@@ -472,7 +478,8 @@ mod tests {
         }
     }
 
-    /// Drives a plan whose rounds of shards follow one another; also gives the order in which shards were submitted.
+    /// Drives a plan whose rounds of shards follow one another; also gives the order in which
+    /// shards were submitted.
     fn check(
         rounds: &[&[usize]],
         codes: &[(usize, &[Option<i32>])],

@@ -1,4 +1,5 @@
-//! What is wrong with a command, a scheduler or a plan. A stage reports it as a bad setting, a plan's file as unfit.
+//! What is wrong with a command, a scheduler or a plan. A stage reports it as a bad setting, a
+//! plan's file as unfit.
 
 use crate::pipeline::StageError;
 use std::io;

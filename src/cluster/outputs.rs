@@ -1,4 +1,5 @@
-//! Where shards may write: folders below the one in which they run that hold nothing but what stages write there.
+//! Where shards may write: folders below the one in which they run that hold nothing but what
+//! stages write there.
 
 use super::error::PlanFault;
 use crate::artifact::dataset::folder::recipe_of;
@@ -12,7 +13,8 @@ use std::path::{Component, Path, PathBuf};
 /// Files by which a registry without a version is known.
 const SIGNS: [&str; 2] = ["champion.json", "lineage.json"];
 
-/// Checks a folder that shards write to: it lies below the one in which they run, and is neither a version of a registry nor in one.
+/// Checks a folder that shards write to: it lies below the one in which they run, and is neither a
+/// version of a registry nor in one.
 pub fn check_output(folder: &Path) -> Result<(), PlanFault> {
     let is_normal = |component| matches!(component, Component::Normal(_));
     let is_within = folder
@@ -53,7 +55,8 @@ pub fn foreign_in_output(folder: &Path) -> Result<Option<PathBuf>, ArtifactError
     }
 }
 
-/// What a folder holds that no registry has: a folder that is not a version, or anything if it has no sign of being one.
+/// What a folder holds that no registry has: a folder that is not a version, or anything if it has
+/// no sign of being one.
 pub fn foreign_in_registry(folder: &Path) -> Result<Option<PathBuf>, ArtifactError> {
     let mut entries = entries_in(folder)?;
     entries.retain(|entry| !entry.name.as_encoded_bytes().starts_with(b"."));

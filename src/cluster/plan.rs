@@ -67,7 +67,8 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// Work that cannot be cut, or a folder with a name that a plan cannot hold or that shards cannot write to.
+    /// Work that cannot be cut, or a folder with a name that a plan cannot hold or that shards
+    /// cannot write to.
     pub fn new(request: &Request, work: &dyn Work) -> Result<Self, StageError> {
         if let Some(reason) = work.undivided() {
             return Err(ClusterError::Undivided(reason).into());
@@ -87,8 +88,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The same plan with about `shard_count` shards of whole pieces, about equal in work. None is empty or has pieces of two rounds,
-    /// so that there may be more or fewer of them.
+    /// The same plan with about `shard_count` shards of whole pieces, about equal in work. None is
+    /// empty or has pieces of two rounds, so that there may be more or fewer of them.
     pub fn cut(self, rounds: &[Vec<u64>], shard_count: usize) -> Self {
         let all = rounds
             .iter()
@@ -141,7 +142,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Checks that the folders that its shards write to hold nothing foreign, for the plan in the file `path`.
+    /// Checks that the folders that its shards write to hold nothing foreign, for the plan in the
+    /// file `path`.
     fn check_folders(&self, path: &Path) -> Result<(), ArtifactError> {
         let in_output = self
             .request
@@ -195,7 +197,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Checks that its shards make all pieces, and that their work can be added up: progress does it.
+    /// Checks that its shards make all pieces, and that their work can be added up: progress does
+    /// it.
     fn check_pieces(&self, rounds: &[Vec<u64>]) -> Result<(), PlanFault> {
         let made = self.shards.last().map_or(0, |last| last.end);
         let needed: usize = rounds.iter().map(Vec::len).sum();
@@ -227,7 +230,8 @@ impl Plan {
 
     /// The plan in a file, if it cuts this very request, into whichever shards within its rounds.
     pub fn found(&self, rounds: &[Vec<u64>], path: &Path) -> Option<Self> {
-        // A file that cannot be read is not this plan; writing the plan reports what is wrong with the path.
+        // A file that cannot be read is not this plan; writing the plan reports what is wrong with
+        // the path.
         let found = Self::read(path).ok()?;
         let is_same = Self {
             shards: found.shards.clone(),
@@ -294,7 +298,8 @@ struct Named {
 }
 
 impl Named {
-    /// The input as it was read for the plan in the file `path`, if it is the one that the plan names.
+    /// The input as it was read for the plan in the file `path`, if it is the one that the plan
+    /// names.
     fn checked<T>(
         &self,
         read: Result<T, ArtifactError>,
@@ -342,8 +347,9 @@ impl LoadedPlan {
     ///
     /// # Errors
     ///
-    /// A missing or damaged plan, one of another version or another build of the program, an invalid one, inputs that differ from
-    /// those it was made for, or settings that do not match its hash.
+    /// A missing or damaged plan, one of another version or another build of the program, an
+    /// invalid one, inputs that differ from those it was made for, or settings that do not match
+    /// its hash.
     pub fn read(path: &Path) -> Result<Self, StageError> {
         let plan = Plan::read(path)?;
         let unfit = |reason: String| StageError::from(ArtifactError::unfit(path, reason));
@@ -420,7 +426,8 @@ fn cut(pieces: Range<usize>, count: usize, weight: impl Fn(usize) -> u64) -> Vec
     ranges
 }
 
-/// What may change bytes beside the versions of algorithms: the program's version and those of its libraries.
+/// What may change bytes beside the versions of algorithms: the program's version and those of its
+/// libraries.
 pub fn build() -> String {
     let libraries = ContentHash::of(include_bytes!("../../Cargo.lock"));
     format!(

@@ -1,4 +1,5 @@
-//! How far the shards of a plan are, which are wanted now, and whether what they made is sound: found by looking at files.
+//! How far the shards of a plan are, which are wanted now, and whether what they made is sound:
+//! found by looking at files.
 
 use super::plan::LoadedPlan;
 use super::runs::name_makers;
@@ -25,7 +26,8 @@ pub struct PlanProgress {
 }
 
 impl LoadedPlan {
-    /// Looks how far the plan is. Of a match, at most `ahead` batches that are not decided yet are wanted at once.
+    /// Looks how far the plan is. Of a match, at most `ahead` batches that are not decided yet are
+    /// wanted at once.
     ///
     /// # Errors
     ///
@@ -40,8 +42,8 @@ impl LoadedPlan {
         ))
     }
 
-    /// Proves what can be proved of the parts, before the stage makes its result of them, and makes some of them again: an
-    /// unpredictable choice, unless a seed is given.
+    /// Proves what can be proved of the parts, before the stage makes its result of them, and makes
+    /// some of them again: an unpredictable choice, unless a seed is given.
     ///
     /// # Errors
     ///

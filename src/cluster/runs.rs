@@ -1,4 +1,5 @@
-//! The side log of a plan, `PLAN.workers.jsonl`: one line per run of a shard, with who ran it. No result depends on it.
+//! The side log of a plan, `PLAN.workers.jsonl`: one line per run of a shard, with who ran it. No
+//! result depends on it.
 
 use super::plan::{Plan, name_of};
 use crate::artifact::ArtifactError;
@@ -54,7 +55,8 @@ pub(super) fn log(plan: &Path, run: &Ended) -> Result<(), ArtifactError> {
     )
 }
 
-/// The same error; where it names files in a folder that shards of a plan made, it also says who made them.
+/// The same error; where it names files in a folder that shards of a plan made, it also says who
+/// made them.
 pub fn name_makers(mut error: StageError, plan: &Path, folder: &Path) -> StageError {
     let name = |path: &Path, reason: &mut String| {
         // Inputs have parts too.
@@ -78,8 +80,8 @@ pub fn name_makers(mut error: StageError, plan: &Path, folder: &Path) -> StageEr
     error
 }
 
-/// The shard of a plan that makes a file, and where its last run that ended well was, in words. `None` if the plan or its log
-/// cannot be read, or if the file is not from one of its shards.
+/// The shard of a plan that makes a file, and where its last run that ended well was, in words.
+/// `None` if the plan or its log cannot be read, or if the file is not from one of its shards.
 fn maker_of(plan: &Path, file: &Path) -> Option<String> {
     let piece = file
         .file_stem()?

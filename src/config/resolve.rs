@@ -1,4 +1,5 @@
-//! A config's text laid over the default: every key that it does not name keeps the default's value.
+//! A config's text laid over the default: every key that it does not name keeps the default's
+//! value.
 
 use super::{Config, TABLES, ValueOrigin, keys_of, toml_text};
 use crate::artifact::line::visible;
@@ -29,14 +30,16 @@ pub struct Resolved {
     pub origins: BTreeMap<String, ValueOrigin>,
 }
 
-/// Lays a text over a default, which is a sound config with every key. A key that `settings` name too has their value.
+/// Lays a text over a default, which is a sound config with every key. A key that `settings` name
+/// too has their value.
 ///
-/// Tables merge key by key. A key that determines which other keys exist (`method`, `mode`, `target`, `openings`) removes the
-/// default keys that belong to another of its values.
+/// Tables merge key by key. A key that determines which other keys exist (`method`, `mode`,
+/// `target`, `openings`) removes the default keys that belong to another of its values.
 ///
 /// # Errors
 ///
-/// The first fault in the order of the text, then keys that are missing, then keys that do not go together.
+/// The first fault in the order of the text, then keys that are missing, then keys that do not go
+/// together.
 pub fn resolve(text: &str, settings: &str, default: &str) -> Result<Resolved, Fault> {
     let mut overlay = Overlay {
         texts: [text, settings],
@@ -285,7 +288,8 @@ impl Overlay<'_> {
     }
 }
 
-/// A value of a text with its place; null, which no key takes, if it is a number that nothing can hold.
+/// A value of a text with its place; null, which no key takes, if it is a number that nothing can
+/// hold.
 fn value_of(value: Spanned<DeValue<'_>>) -> (Value, Range<usize>) {
     let span = value.span();
     (
@@ -302,7 +306,8 @@ fn unknown_table(name: &str) -> String {
     format!("[{name}]: unknown table{remedy}")
 }
 
-/// The remedy for a key that is unknown: the same key of another table, else the nearest of this one, else of any.
+/// The remedy for a key that is unknown: the same key of another table, else the nearest of this
+/// one, else of any.
 fn nearest_key(table: &str, key: &str) -> String {
     let all = || {
         TABLES
@@ -323,8 +328,8 @@ fn nearest_key(table: &str, key: &str) -> String {
         .unwrap_or_default()
 }
 
-/// The word that is nearest to another, unless more than a third of its letters would have to change; two that are swapped count
-/// as one.
+/// The word that is nearest to another, unless more than a third of its letters would have to
+/// change; two that are swapped count as one.
 fn nearest<'b>(word: &str, words: impl Iterator<Item = &'b str>) -> Option<&'b str> {
     let near = words
         .map(|other| (strsim::damerau_levenshtein(word, other), other))

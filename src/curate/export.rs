@@ -21,9 +21,11 @@ impl ExportFormat {
     }
 }
 
-/// Exports all positions of a dataset; returns their number, or `None` if the reader of the output stopped reading.
+/// Exports all positions of a dataset; returns their number, or `None` if the reader of the output
+/// stopped reading.
 ///
-/// `output` is called once with what writes the whole file, and returns `false` if its reader stopped reading.
+/// `output` is called once with what writes the whole file, and returns `false` if its reader
+/// stopped reading.
 ///
 /// # Errors
 ///

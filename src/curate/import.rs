@@ -89,13 +89,13 @@ pub struct ImportReport {
     pub counts: Option<ImportCounts>,
 }
 
-/// Imports a file, unless the same import was done before. `tell` takes what is not used of the file, and bad records that are
-/// left out.
+/// Imports a file, unless the same import was done before. `tell` takes what is not used of the
+/// file, and bad records that are left out.
 ///
 /// # Errors
 ///
-/// An input that cannot be read or has no position, a bad record unless they are to be left out, or an output that holds
-/// anything else; no dataset is left behind.
+/// An input that cannot be read or has no position, a bad record unless they are to be left out, or
+/// an output that holds anything else; no dataset is left behind.
 pub fn import(
     task: ImportTask<'_>,
     context: Context<'_>,

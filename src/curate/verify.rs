@@ -1,4 +1,5 @@
-//! Checks a dataset of any kind against its manifest and itself, and makes a sample of its work again.
+//! Checks a dataset of any kind against its manifest and itself, and makes a sample of its work
+//! again.
 
 mod gate;
 mod players;
@@ -37,7 +38,8 @@ pub struct VerifyReport {
     pub games_remade: u64,
 }
 
-/// What was checked of a kind of dataset; `games` are all of them, `replayed` those that were replayed move by move.
+/// What was checked of a kind of dataset; `games` are all of them, `replayed` those that were
+/// replayed move by move.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(untagged)]
 #[expect(missing_docs, reason = "the names say it")]
@@ -63,7 +65,8 @@ pub enum VerifiedCounts {
 ///
 /// # Errors
 ///
-/// The first thing that is wrong with it, an option that its kind does not have, or an interruption.
+/// The first thing that is wrong with it, an option that its kind does not have, or an
+/// interruption.
 pub fn verify(task: VerifyTask<'_>, context: Context<'_>) -> Result<VerifyReport, StageError> {
     let dataset = Dataset::open_any(task.dataset)?;
     if let Some(stranger) = strangers(&dataset)?.first() {

@@ -1,4 +1,5 @@
-//! A game: every position since its start, with passes where the rules force them, and what was taken back.
+//! A game: every position since its start, with passes where the rules force them, and what was
+//! taken back.
 
 use super::board::notation::{ColoredPosition, NotationError, moves_text, parse_moves};
 use super::board::square::Square;
@@ -122,7 +123,8 @@ impl Game {
         Ok(game)
     }
 
-    /// The game from the usual start with the transcript `f5d6c3…`; passes may be left out, and blanks are ignored.
+    /// The game from the usual start with the transcript `f5d6c3…`; passes may be left out, and
+    /// blanks are ignored.
     ///
     /// # Errors
     ///
@@ -276,7 +278,8 @@ impl Game {
     ///
     /// # Errors
     ///
-    /// The first byte that is not a move, or not one that the rules allow; the moves before it are played.
+    /// The first byte that is not a move, or not one that the rules allow; the moves before it are
+    /// played.
     pub fn play_transcript(&mut self, text: &str) -> Result<(), NotationError> {
         for (number, found) in (1..).zip(parse_moves(text)) {
             let (byte, square) = found?;
@@ -304,7 +307,8 @@ impl Game {
         Some(ply)
     }
 
-    /// Plays the ply that was taken back last, which is returned; there is none after another ply was played.
+    /// Plays the ply that was taken back last, which is returned; there is none after another ply
+    /// was played.
     pub fn redo(&mut self) -> Option<Option<Square>> {
         let mut undone = std::mem::take(&mut self.undone);
         let ply = undone.pop()?;

@@ -4,7 +4,8 @@ use std::ops::{Add, Neg, Sub};
 
 /// A score in millidiscs from the side to move.
 ///
-/// Search results lie between [`Score::MIN`] and [`Score::MAX`]; a static value may lie beyond them.
+/// Search results lie between [`Score::MIN`] and [`Score::MAX`]; a static value may lie beyond
+/// them.
 ///
 /// Discs become millidiscs by an explicit conversion only:
 ///
@@ -72,7 +73,8 @@ impl Score {
         self.0 % Self::DISC.0 == 0
     }
 
-    /// Whether a finished game can have this score: an even number of discs, because empty squares count for the winner.
+    /// Whether a finished game can have this score: an even number of discs, because empty squares
+    /// count for the winner.
     pub const fn is_final(self) -> bool {
         self.0 % (2 * Self::DISC.0) == 0
     }

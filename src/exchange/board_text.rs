@@ -1,8 +1,10 @@
-//! Lines `64 characters score`, a form in which Othello data is published: squares from a1 to h8, `X` for the discs of the
-//! side to move, `O` for the other side, `-` for empty squares, then the score in discs from the side to move.
+//! Lines `64 characters score`, a form in which Othello data is published: squares from a1 to h8,
+//! `X` for the discs of the side to move, `O` for the other side, `-` for empty squares, then the
+//! score in discs from the side to move.
 //!
-//! The side to move, `X` or `O`, may stand between board and score; then `X` is black, and the score is that side's. A score
-//! has up to three decimals. `#` begins a comment, empty lines are skipped.
+//! The side to move, `X` or `O`, may stand between board and score; then `X` is black, and the
+//! score is that side's. A score has up to three decimals. `#` begins a comment, empty lines are
+//! skipped.
 
 use super::records::{Records, lines, without_comment};
 use crate::artifact::{ImportedGame, PositionRow};
@@ -38,7 +40,8 @@ fn read_line(line: &str) -> Result<Option<ImportedGame>, (usize, String)> {
         )
     };
     let score = parse_score(score).ok_or_else(no_score)?;
-    // Without a pass, plies and empty squares add up to 60; how many passes there were is not known.
+    // Without a pass, plies and empty squares add up to 60; how many passes there were is not
+    // known.
     let ply = Ply(60_u8.saturating_sub(colored.position.empties()));
     let row = PositionRow {
         score: Some(score),

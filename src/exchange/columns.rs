@@ -1,7 +1,9 @@
-//! Rows of tables in other programs' files: the columns of `positions` by name, and games from rows that share a `game_id`.
+//! Rows of tables in other programs' files: the columns of `positions` by name, and games from rows
+//! that share a `game_id`.
 //!
-//! Neighboring rows with one `game_id` are one game, so that training never splits it; a row whose id occurred before other
-//! games is bad, and so is a game whose rows contradict each other. Without that column every row is a separate game.
+//! Neighboring rows with one `game_id` are one game, so that training never splits it; a row whose
+//! id occurred before other games is bad, and so is a game whose rows contradict each other.
+//! Without that column every row is a separate game.
 
 use crate::artifact::dataset::positions::contradiction;
 use crate::artifact::{ImportedGame, POSITIONS, PositionRow};
@@ -11,7 +13,8 @@ use arrow::datatypes::DataType;
 use std::collections::HashSet;
 use std::iter::from_fn;
 
-/// No game has more rows, not even with its passes and its end; a file with one `game_id` throughout is not one game.
+/// No game has more rows, not even with its passes and its end; a file with one `game_id`
+/// throughout is not one game.
 const GAME_ROWS_MAX: usize = 1 << 7;
 
 /// Columns that no position can do without.
@@ -25,7 +28,8 @@ pub fn is_column(name: &str) -> bool {
     POSITIONS.columns.iter().any(|column| column.name == name)
 }
 
-/// An error unless positions can be made from the columns that a file `has`; `label` says whether they need a label.
+/// An error unless positions can be made from the columns that a file `has`; `label` says whether
+/// they need a label.
 pub fn check_columns(has: impl Fn(&str) -> bool, label: bool) -> Result<(), String> {
     if let Some(name) = REQUIRED.iter().find(|name| !has(name)) {
         return Err(format!("it has no column `{name}`"));
@@ -62,7 +66,8 @@ pub struct SourceRow {
 }
 
 impl SourceRow {
-    /// A row as the numbers in its columns say; `None` if there is no column or no value. Flags are 0 and 1, and every 64-bit number fits.
+    /// A row as the numbers in its columns say; `None` if there is no column or no value. Flags are
+    /// 0 and 1, and every 64-bit number fits.
     pub fn new(record: u64, values: impl Fn(&'static str) -> Option<i128>) -> Self {
         let bad = |(column, reason): BadValue| bad_record(record, column, &reason);
         Self {
@@ -101,7 +106,8 @@ fn position(
     if colored.position.legal_moves() == 0 {
         return Ok(None);
     }
-    // Without a pass, plies and empty squares add up to 60; how many passes there were is not known.
+    // Without a pass, plies and empty squares add up to 60; how many passes there were is not
+    // known.
     let ply = label(&values, "ply")?.unwrap_or(60_u8.saturating_sub(colored.position.empties()));
     let row = PositionRow {
         score: label(&values, "score")?.map(Score),
@@ -158,7 +164,8 @@ fn flag(
     }
 }
 
-/// The games and the bad rows of a table, in order. A game stays one game without its bad rows, which come before it.
+/// The games and the bad rows of a table, in order. A game stays one game without its bad rows,
+/// which come before it.
 pub fn games(
     rows: impl Iterator<Item = SourceRow>,
 ) -> impl Iterator<Item = Result<ImportedGame, String>> {
@@ -194,8 +201,8 @@ pub fn games(
     from_fn(next_game).flatten()
 }
 
-/// Why a row whose `game_id` was seen before is in no game: under another number, training could hold out one half of a game
-/// and learn the other. `is_neighbor`: no other game came in between.
+/// Why a row whose `game_id` was seen before is in no game: under another number, training could
+/// hold out one half of a game and learn the other. `is_neighbor`: no other game came in between.
 fn repeated(row: SourceRow, id: i128, is_neighbor: bool) -> String {
     let reason = if is_neighbor {
         format!("more than {GAME_ROWS_MAX} rows have game_id {id}, more than any game")

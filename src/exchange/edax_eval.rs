@@ -1,4 +1,5 @@
-//! Edax's `eval.dat`: its patterns' weights for each of the 61 plies, i16 little endian in 1/128 disc, one per group of mirrors.
+//! Edax's `eval.dat`: its patterns' weights for each of the 61 plies, i16 little endian in 1/128
+//! disc, one per group of mirrors.
 
 use crate::artifact::FileKind;
 use crate::artifact::model::features_file::parse_features;
@@ -6,7 +7,8 @@ use crate::artifact::output::first_bytes;
 use crate::engine::{EMPTIES_MAX, Evaluation, PatternKind, PatternSet};
 use std::mem;
 
-/// The words EDAX and EVAL, then three of a version and a date in eight bytes. Edax prints the version and skips the date.
+/// The words EDAX and EVAL, then three of a version and a date in eight bytes. Edax prints the
+/// version and skips the date.
 const HEADER: [u8; 28] = *b"XADELAVE\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
 
 const WEIGHTS_PER_PLY: usize = 114_364;
@@ -74,7 +76,8 @@ fn check_patterns(set: &PatternSet) -> Result<(), String> {
     ))
 }
 
-/// The features of squares in the order of the file: those that share a weight count once, at the first in Edax's numbering.
+/// The features of squares in the order of the file: those that share a weight count once, at the
+/// first in Edax's numbering.
 fn packed_features(set: &PatternSet) -> Vec<usize> {
     let mut packed = Vec::new();
     let mut known = vec![false; set.feature_count()];
@@ -94,13 +97,15 @@ fn packed_features(set: &PatternSet) -> Vec<usize> {
     packed
 }
 
-/// Our number of a configuration. Edax's digits are 0 for the side to move, 1 for the opponent and 2 for an empty square.
+/// Our number of a configuration. Edax's digits are 0 for the side to move, 1 for the opponent and
+/// 2 for an empty square.
 fn own_configuration(edax: usize, square_count: usize) -> usize {
     let values = (0..square_count as u32).map(|place| 3_usize.pow(place));
     values.map(|value| (edax / value + 1) % 3 * value).sum()
 }
 
-/// Millidiscs in units of 1/128 disc, which is 16/125 of the number, rounded to the nearest; 125 is odd, so ties cannot occur.
+/// Millidiscs in units of 1/128 disc, which is 16/125 of the number, rounded to the nearest; 125 is
+/// odd, so ties cannot occur.
 fn edax_weight(weight: i16) -> i16 {
     let product = 16 * i32::from(weight);
     ((product + 125 / 2 * product.signum()) / 125) as i16
@@ -119,7 +124,8 @@ mod tests {
         PatternSet::new("mine", edax.patterns().to_vec(), phase_empties_max.to_vec()).unwrap()
     }
 
-    /// The file of a model whose weights are zero but for these and their mirrors: phase, pattern, index, weight.
+    /// The file of a model whose weights are zero but for these and their mirrors: phase, pattern,
+    /// index, weight.
     fn written(set: PatternSet, nonzero: &[(usize, usize, usize, i16)]) -> Vec<u8> {
         let mut weights = vec![0; set.phase_count() * set.feature_count()];
         for &(phase, pattern, index, weight) in nonzero {
@@ -184,8 +190,8 @@ mod tests {
     fn weights_have_the_ply_place_and_unit_of_edax() {
         const LAST_PHASE: usize = 1;
         let (corner9, diag4, parity) = (0, 11, 12);
-        // d1 ours and c2 theirs: 1200 in our digits, 0122 in Edax's, which is 17. Before it come 0000 to 0121 except
-        // 0100, whose mirror 0010 is smaller.
+        // d1 ours and c2 theirs: 1200 in our digits, 0122 in Edax's, which is 17. Before it come
+        // 0000 to 0121 except 0100, whose mirror 0010 is smaller.
         let (ours, place) = (27 + 2 * 9, 114_318 + 16);
         for (nonzero, expected) in [
             // An empty corner has only twos in Edax's digits, and is its own mirror.

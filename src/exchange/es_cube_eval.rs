@@ -57,11 +57,13 @@ pub struct MirrorCounts {
     pub all: u64,
 }
 
-/// Reads weights, and counts the mirrors. A configuration and its mirrors share the weight of the smallest index.
+/// Reads weights, and counts the mirrors. A configuration and its mirrors share the weight of the
+/// smallest index.
 ///
-/// The published C program writes files whose mirrors differ. It learns at the smallest index and then copies the weight to
-/// the index that it visited, so the other mirrors keep the weight of their last visit. Its table of the mirrors of short
-/// diagonals also lists configurations that are not mirrors.
+/// The published C program writes files whose mirrors differ. It learns at the smallest index and
+/// then copies the weight to the index that it visited, so the other mirrors keep the weight of
+/// their last visit. Its table of the mirrors of short diagonals also lists configurations that are
+/// not mirrors.
 ///
 /// # Errors
 ///
@@ -160,7 +162,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("eval.dat");
         let set = &*ES_CUBE;
-        // LINE4: b4 or g4 alone is ours, b4 being the second of eight squares; the smaller index has g4.
+        // LINE4: b4 or g4 alone is ours, b4 being the second of eight squares; the smaller index
+        // has g4.
         let [smaller, larger] = [3, 3_usize.pow(6)];
         assert_eq!(set.canonical()[larger], smaller as u32);
         let mut words = vec![0_i32; set.feature_count()];

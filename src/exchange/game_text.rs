@@ -12,8 +12,8 @@ pub struct ScoredGame {
     pub scores: Vec<MoveScore>,
 }
 
-/// Reads a game in any of the forms; `None` for an empty line or a comment (`%`, `#`). A `#` begins a comment after a position
-/// or moves too.
+/// Reads a game in any of the forms; `None` for an empty line or a comment (`%`, `#`). A `#` begins
+/// a comment after a position or moves too.
 ///
 /// # Errors
 ///
@@ -49,7 +49,8 @@ pub fn parse_scored_game(line: &str) -> Result<Option<ScoredGame>, NotationError
     })
 }
 
-/// A game as [`parse_game`] reads it: a transcript if it begins as games do, else GGF, which holds the position.
+/// A game as [`parse_game`] reads it: a transcript if it begins as games do, else GGF, which holds
+/// the position.
 pub fn game_text(game: &Game) -> String {
     if game.start() == ColoredPosition::START {
         game.transcript()

@@ -1,11 +1,11 @@
-//! GGF: one game on one line, `(;GM[Othello]…BO[8 … *]B[F5/1.20/0.50]W[F6]…;)`, as Othello servers and the NBoard protocol
-//! write it.
+//! GGF: one game on one line, `(;GM[Othello]…BO[8 … *]B[F5/1.20/0.50]W[F6]…;)`, as Othello servers
+//! and the NBoard protocol write it.
 
 use crate::engine::board::notation::{move_text, parse_board, parse_move};
 use crate::engine::{ColoredPosition, Game, IllegalMove, NotationError};
 
-/// Reads a game. Properties other than the board and the moves are skipped, and so is what stands between properties. A forced
-/// pass may be written or left out.
+/// Reads a game. Properties other than the board and the moves are skipped, and so is what stands
+/// between properties. A forced pass may be written or left out.
 ///
 /// # Errors
 ///

@@ -1,4 +1,5 @@
-//! `mpc.dat`: the source's MPC statistics, i32 little endian: a count, then depth, offset and deviation (t·σ) from depth 3.
+//! `mpc.dat`: the source's MPC statistics, i32 little endian: a count, then depth, offset and
+//! deviation (t·σ) from depth 3.
 
 use crate::artifact::output::first_bytes;
 use crate::artifact::publish::read_bounded;
@@ -21,12 +22,13 @@ pub const MPC_DAT_FILE: FileKind = FileKind {
     matches: |path| Ok(read_words(&first_bytes(path, SIZE_MAX)?).is_some()),
 };
 
-/// The bytes of `mpc.dat` for a table in the source's form: slope 1, one entry per depth, all empties, depths without a gap
-/// from 3.
+/// The bytes of `mpc.dat` for a table in the source's form: slope 1, one entry per depth, all
+/// empties, depths without a gap from 3.
 ///
 /// # Errors
 ///
-/// Why the table cannot be written: it has another form, or deviations that are too large at this `t`.
+/// Why the table cannot be written: it has another form, or deviations that are too large at this
+/// `t`.
 pub fn mpc_dat_bytes(table: &MpcTable, t: f64) -> Result<Vec<u8>, String> {
     let entries = table.entries();
     if entries.is_empty() {

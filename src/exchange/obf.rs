@@ -23,8 +23,8 @@ pub const OBF_FILE: FileKind = FileKind {
     },
 };
 
-/// Writes a row of a dataset as a line: the position, and its score if it is known, with the best move or `--`, rounded to whole discs,
-/// half away from zero.
+/// Writes a row of a dataset as a line: the position, and its score if it is known, with the best
+/// move or `--`, rounded to whole discs, half away from zero.
 ///
 /// # Errors
 ///

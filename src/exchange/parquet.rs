@@ -1,4 +1,5 @@
-//! Positions in Parquet files: the columns of `positions` (docs/datasets.md) by name, whatever integers they are stored as.
+//! Positions in Parquet files: the columns of `positions` (docs/datasets.md) by name, whatever
+//! integers they are stored as.
 
 use super::columns::{SourceRow, check_columns, games, is_column, numbers};
 use super::records::Records;
@@ -16,7 +17,8 @@ use std::path::Path;
 
 const BATCH_ROWS: usize = 1 << 13;
 
-/// With less than a bit for each, rows can only be copies: 2^26 of them fit in a megabyte and take minutes to import.
+/// With less than a bit for each, rows can only be copies: 2^26 of them fit in a megabyte and take
+/// minutes to import.
 const ROWS_PER_BYTE_MAX: u64 = 8;
 
 /// Reads the positions in the bytes of a file; `label` says whether they need a score or a result.

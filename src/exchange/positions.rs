@@ -8,8 +8,8 @@ use std::path::Path;
 /// A longer text is refused.
 pub const POSITIONS_SIZE_MAX: u64 = 1 << 30;
 
-/// Reads the games of a text whose latest positions are to be evaluated, in order, with the scores that it lists for the moves
-/// there; errors call it `name`.
+/// Reads the games of a text whose latest positions are to be evaluated, in order, with the scores
+/// that it lists for the moves there; errors call it `name`.
 ///
 /// # Errors
 ///

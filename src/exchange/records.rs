@@ -1,4 +1,5 @@
-//! What all readers of games and positions share: records, the place of a bad one, and the rows of a game.
+//! What all readers of games and positions share: records, the place of a bad one, and the rows of
+//! a game.
 
 use crate::artifact::{ImportedGame, PositionRow};
 use crate::engine::{Game, Turn};
@@ -13,7 +14,8 @@ pub struct Records {
     pub total: u64,
     /// What is not used of the file, for people.
     pub notes: Vec<String>,
-    /// The records in order, or for one that cannot be used, its place in the file and what is wrong.
+    /// The records in order, or for one that cannot be used, its place in the file and what is
+    /// wrong.
     pub iter: Box<dyn Iterator<Item = Result<ImportedGame, String>>>,
 }
 
@@ -57,8 +59,8 @@ pub fn imported(game: &Game, mut result: Option<i8>) -> Result<ImportedGame, Str
 
 /// The records of a text file, one per line.
 ///
-/// `read` takes a line without its end and returns `None` for a line without a record, or the byte within the line and the
-/// reason.
+/// `read` takes a line without its end and returns `None` for a line without a record, or the byte
+/// within the line and the reason.
 pub(super) fn lines(
     bytes: Vec<u8>,
     read: impl Fn(&str) -> Result<Option<ImportedGame>, (usize, String)> + 'static,

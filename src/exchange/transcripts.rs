@@ -1,4 +1,5 @@
-//! Transcripts: one game per line, `f5d6c3…` or `1. f5 2. d6 …`, without passes; `#` begins a comment, empty lines are skipped.
+//! Transcripts: one game per line, `f5d6c3…` or `1. f5 2. d6 …`, without passes; `#` begins a
+//! comment, empty lines are skipped.
 
 use super::records::{Records, imported, lines, without_comment};
 use crate::artifact::ImportedGame;

@@ -1,9 +1,10 @@
 //! WTHOR: tournament games since 1977, published by the French Othello Federation (FFO).
 //!
-//! A header of 16 bytes: date (century, year, month, day), games N1 (i32, little endian), N2 (i16), year (i16), board size
-//! P1 (0 or 8; 10 is another game), type P2, depth P3 of the theoretical scores, a reserved byte. Then N1 records of 68
-//! bytes: numbers of tournament, black and white (i16 each), black's discs at the end, their number after best play from
-//! depth P3, and 60 moves, each 10 × row + column from 11 to 88, passes left out; 0 ends a game that was given up.
+//! A header of 16 bytes: date (century, year, month, day), games N1 (i32, little endian), N2 (i16),
+//! year (i16), board size P1 (0 or 8; 10 is another game), type P2, depth P3 of the theoretical
+//! scores, a reserved byte. Then N1 records of 68 bytes: numbers of tournament, black and white
+//! (i16 each), black's discs at the end, their number after best play from depth P3, and 60 moves,
+//! each 10 × row + column from 11 to 88, passes left out; 0 ends a game that was given up.
 
 use super::records::{Records, imported};
 use crate::artifact::{ArtifactError, ImportedGame};
@@ -20,7 +21,8 @@ const SCORE: usize = 6;
 /// The first byte of the moves in a record.
 const MOVES: usize = 8;
 
-/// Reads the games in the bytes of a `.wtb` file; their results are those of the moves, or of the record where a game was given up.
+/// Reads the games in the bytes of a `.wtb` file; their results are those of the moves, or of the
+/// record where a game was given up.
 ///
 /// # Errors
 ///

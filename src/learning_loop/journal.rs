@@ -1,5 +1,5 @@
-//! What a run records about itself: `run.log`, a line per call of a stage, and `run.json`, how far it is. No result depends on
-//! them.
+//! What a run records about itself: `run.log`, a line per call of a stage, and `run.json`, how far
+//! it is. No result depends on them.
 
 use super::RunTask;
 use crate::artifact::publish::{publish_bytes, remove_file};
@@ -20,13 +20,16 @@ use std::time::Duration;
 
 /// How often run.json says how far the run is.
 const RECORD_EVERY: Duration = Duration::from_secs(10);
-/// The share of a thread's time that it may take at most: a run of many generations says it less often.
+/// The share of a thread's time that it may take at most: a run of many generations says it less
+/// often.
 const RECORD_SHARE: f64 = 0.02;
 
-/// The format version of run.json. The page shows it, and the report takes three values from it; no stage reads it.
+/// The format version of run.json. The page shows it, and the report takes three values from it; no
+/// stage reads it.
 type RunFormat = FormatVersion<1>;
 
-/// One call of the pipeline for machines, the content of `run.json`. It holds times, so it is not an artifact.
+/// One call of the pipeline for machines, the content of `run.json`. It holds times, so it is not
+/// an artifact.
 #[derive(Debug, Serialize)]
 struct RunRecord<'a> {
     format: RunFormat,
@@ -34,7 +37,8 @@ struct RunRecord<'a> {
     ended: String,
     seconds: u64,
     code: Option<u8>,
-    /// `running`, `accepted`, `rejected`, `inconclusive`, `budget`, `damaged`, `interrupted` or `failed`.
+    /// `running`, `accepted`, `rejected`, `inconclusive`, `budget`, `damaged`, `interrupted` or
+    /// `failed`.
     outcome: &'static str,
     budget: Option<Value>,
     /// The config file as the call named it, and the keys that it set over it.
@@ -53,8 +57,8 @@ pub struct Journal<'a> {
     task: RunTask<'a>,
     context: Context<'a>,
     began: u64,
-    /// Whether there was anything to do: a call that finds all work done changes no byte, unless run.json says that the run
-    /// ended otherwise.
+    /// Whether there was anything to do: a call that finds all work done changes no byte, unless
+    /// run.json says that the run ended otherwise.
     is_at_work: AtomicBool,
 }
 
@@ -143,7 +147,8 @@ impl<'a> Journal<'a> {
         call.champion == champion
     }
 
-    /// Where the record does not fit, the one of before makes room for a short one: better none than one that is not true.
+    /// Where the record does not fit, the one of before makes room for a short one: better none
+    /// than one that is not true.
     fn record_briefly(&self, code: u8, error: &ArtifactError) {
         let path = self.task.registry.folder().join(RUN_RECORD_NAME);
         let status = RunStatus {

@@ -1,4 +1,5 @@
-//! What a run would do, before it does it: how long it takes, what it removes, and what its next generation asks of the stages.
+//! What a run would do, before it does it: how long it takes, what it removes, and what its next
+//! generation asks of the stages.
 
 use super::{RUN_LOCK_NAME, RunTask};
 use crate::artifact::{FolderLock, ModelRef, VersionId};
@@ -57,7 +58,8 @@ pub fn plan(task: &RunTask<'_>, context: Context<'_>) -> Result<RunPlan, StageEr
     forecast.check_disk(task.datasets)?;
     let is_done =
         |state: &StageState| state.generation == next.generation && state.state == TaskState::Done;
-    // After a restart nothing of the generation is left, and what it made is made again under new numbers.
+    // After a restart nothing of the generation is left, and what it made is made again under new
+    // numbers.
     let states = if loss.is_some() {
         Vec::new()
     } else {
@@ -109,7 +111,8 @@ pub(super) fn forecast(task: &RunTask<'_>, context: Context<'_>) -> Result<Forec
     forecast
 }
 
-/// What the next generation asks of its stages. A version that is not made yet has the number that it will have, and no content.
+/// What the next generation asks of its stages. A version that is not made yet has the number that
+/// it will have, and no content.
 fn requests(
     lineage: &Lineage<'_>,
     next: &Next,

@@ -1,4 +1,5 @@
-//! Making a stage of a generation: on this machine, or its parts in shards elsewhere first. The results are the same.
+//! Making a stage of a generation: on this machine, or its parts in shards elsewhere first. The
+//! results are the same.
 
 use super::journal::{Call, CallEnd};
 use super::{Event, Run};

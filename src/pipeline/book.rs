@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// The search for moves that lead to a board gives up after this many positions. It finds all of 40 boards after 14 random plies, 35 of
-/// 40 after 16, and 15 of 40 after 18.
+/// The search for moves that lead to a board gives up after this many positions. It finds all of 40
+/// boards after 14 random plies, 35 of 40 after 16, and 15 of 40 after 18.
 const TRIED_MAX: usize = 1 << 16;
 
 /// Chosen openings, from which games continue.
@@ -20,8 +20,8 @@ pub struct Book {
 }
 
 impl Book {
-    /// A book of games that are not over. One that begins from another board than the usual start gets moves that lead there,
-    /// for a dataset keeps the moves of its games from the start.
+    /// A book of games that are not over. One that begins from another board than the usual start
+    /// gets moves that lead there, for a dataset keeps the moves of its games from the start.
     ///
     /// # Errors
     ///
@@ -95,7 +95,8 @@ impl From<Book> for Vec<String> {
     }
 }
 
-/// Moves from the start to a board, always the same ones; `None` if there are none, or too many to try.
+/// Moves from the start to a board, always the same ones; `None` if there are none, or too many to
+/// try.
 fn way_to(board: ColoredPosition) -> Option<Game> {
     let occupied = board.position.player() | board.position.opponent();
     let (mut seen, mut open) = (HashSet::new(), vec![Game::default()]);

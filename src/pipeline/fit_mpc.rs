@@ -1,4 +1,5 @@
-//! MPC statistics: full-width searches of sampled positions, fitted depth by depth, as a new model version.
+//! MPC statistics: full-width searches of sampled positions, fitted depth by depth, as a new model
+//! version.
 
 mod choice;
 pub mod compare;

@@ -4,12 +4,14 @@ use crate::random::{Stream, number_below};
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 
-/// An unpredictable seed, so that nobody knows beforehand what is checked; short enough to be typed again.
+/// An unpredictable seed, so that nobody knows beforehand what is checked; short enough to be typed
+/// again.
 pub fn fresh_seed() -> u64 {
     RandomState::new().hash_one(std::process::id()) >> 32
 }
 
-/// Items drawn by a seed, spread over all of them: one of each of as many ranges of consecutive items, equally long.
+/// Items drawn by a seed, spread over all of them: one of each of as many ranges of consecutive
+/// items, equally long.
 #[derive(Clone, Copy, Debug)]
 pub struct ItemSample {
     seed: u64,

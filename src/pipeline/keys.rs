@@ -1,7 +1,9 @@
-//! The keys of a config. Each is declared once, in the table of its stage: its name, what it takes, in which unit, and beside
-//! which words of another key. `configs/default.toml` has its default and its effect; a test holds the two together.
+//! The keys of a config. Each is declared once, in the table of its stage: its name, what it takes,
+//! in which unit, and beside which words of another key. `configs/default.toml` has its default and
+//! its effect; a test holds the two together.
 //!
-//! A [`Checked`] table keeps what its keys declare, whichever way it was read, so no later code checks it again.
+//! A [`Checked`] table keeps what its keys declare, whichever way it was read, so no later code
+//! checks it again.
 
 use super::StageError;
 use crate::artifact::dataset::bounds::PART_ITEMS_MAX;
@@ -191,7 +193,8 @@ impl<T: ConfigTable> Checked<T> {
     ///
     /// # Errors
     ///
-    /// The first key that is out of range, then keys that are missing or unknown, then those that do not go together.
+    /// The first key that is out of range, then keys that are missing or unknown, then those that
+    /// do not go together.
     pub fn read(keys: Value) -> Result<Self, KeyFault> {
         for key in T::KEYS {
             if let Some(value) = keys.get(key.name).filter(|value| !key.takes.holds(value)) {

@@ -1,5 +1,5 @@
-//! How sure a selective cut must be, as configs and commands say it: a percentage, `87`, or a margin in standard deviations,
-//! `{ t = 1.4 }`. For fields that are `#[serde(with = "level")]`.
+//! How sure a selective cut must be, as configs and commands say it: a percentage, `87`, or a
+//! margin in standard deviations, `{ t = 1.4 }`. For fields that are `#[serde(with = "level")]`.
 
 use super::keys::Takes;
 use crate::engine::MpcLevel;

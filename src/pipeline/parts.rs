@@ -1,5 +1,5 @@
-//! Datasets that are made part by part: which parts a folder holds, making those that it lacks, and making a sample of
-//! them again. A stage fills in what its rows are and how they are made.
+//! Datasets that are made part by part: which parts a folder holds, making those that it lacks, and
+//! making a sample of them again. A stage fills in what its rows are and how they are made.
 
 use super::item_sample::ItemSample;
 use super::proof::PartProof;
@@ -58,9 +58,11 @@ pub struct MadeAgain {
     pub seed: u64,
 }
 
-/// A stage whose parts any number of processes make, on many machines: what they publish does not depend on who does it.
+/// A stage whose parts any number of processes make, on many machines: what they publish does not
+/// depend on who does it.
 pub trait Shards {
-    /// Which parts are there, and which are wanted now; of a match at most `ahead` that are not decided yet.
+    /// Which parts are there, and which are wanted now; of a match at most `ahead` that are not
+    /// decided yet.
     ///
     /// # Errors
     ///
@@ -74,7 +76,8 @@ pub trait Shards {
     /// As those of the stage.
     fn make(&self, wanted: Range<usize>, context: Context<'_>) -> Result<PartsReport, StageError>;
 
-    /// Proves what can be proved of each part, and makes a sample that the seed draws again, before anything is published.
+    /// Proves what can be proved of each part, and makes a sample that the seed draws again, before
+    /// anything is published.
     ///
     /// # Errors
     ///
@@ -107,7 +110,8 @@ pub(super) trait PartKind: Sync + Sized {
     /// The most rows of a table that a part may have.
     fn rows_max(&self, table: &Table, range: &PartRange) -> u64;
 
-    /// The rows of a part's files, in the order of the tables; `None` if they cannot be those of the range.
+    /// The rows of a part's files, in the order of the tables; `None` if they cannot be those of
+    /// the range.
     fn read(&self, range: &PartRange, files: &[(Footer, RecordBatch)]) -> Option<Self::Rows>;
 
     /// Writes rows to the files of a part.
@@ -124,8 +128,8 @@ pub(super) trait PartKind: Sync + Sized {
     /// What a report counts of rows.
     fn count(rows: &Self::Rows) -> Vec<(&'static str, u64)>;
 
-    /// The first difference between the rows of a part and those of a range of its items that were made again: the table and
-    /// the reason.
+    /// The first difference between the rows of a part and those of a range of its items that were
+    /// made again: the table and the reason.
     fn difference(
         range: &PartRange,
         stored: &Self::Rows,
@@ -210,7 +214,8 @@ impl<K: PartKind> Parts<'_, K> {
         self.recipe.finished(self.folder, self.items)
     }
 
-    /// Refuses a folder with a part after the last one that is asked for, which a stage that was stopped may have left.
+    /// Refuses a folder with a part after the last one that is asked for, which a stage that was
+    /// stopped may have left.
     pub(super) fn check_no_more(&self) -> Result<(), ArtifactError> {
         for table in K::FACTS.tables() {
             let parts = part_indices(self.folder, table)?
@@ -249,7 +254,8 @@ impl<K: PartKind> Parts<'_, K> {
         self.ranges().iter().map(has).collect()
     }
 
-    /// A part as the folder holds it; `None` if it is not there, damaged, or cannot be that of the range.
+    /// A part as the folder holds it; `None` if it is not there, damaged, or cannot be that of the
+    /// range.
     pub(super) fn find(
         &self,
         range: &PartRange,
@@ -297,7 +303,8 @@ impl<K: PartKind> Parts<'_, K> {
         Ok((found, missing))
     }
 
-    /// The files of these parts that look complete by their footers, so that no shard makes them again, and are not.
+    /// The files of these parts that look complete by their footers, so that no shard makes them
+    /// again, and are not.
     fn unreadable(
         &self,
         lacking: &[PartRange],
@@ -337,8 +344,8 @@ impl<K: PartKind> Parts<'_, K> {
         Ok(range.part(files.entries))
     }
 
-    /// The parts of these ranges, by number, with what `keep` keeps of each: those that are there, and the others made now with
-    /// progress; and what was made.
+    /// The parts of these ranges, by number, with what `keep` keeps of each: those that are there,
+    /// and the others made now with progress; and what was made.
     pub(super) fn complete<T: Send>(
         &self,
         all: &[PartRange],
@@ -377,7 +384,8 @@ impl<K: PartKind> Parts<'_, K> {
         Ok((parts, report))
     }
 
-    /// The parts of a dataset that contradict themselves or each other, with their files and the reasons.
+    /// The parts of a dataset that contradict themselves or each other, with their files and the
+    /// reasons.
     fn prove(&self, dataset: &Dataset, context: Context<'_>) -> Result<FalseParts, StageError> {
         let proof = K::Proof::of(dataset)?;
         let prove = |index: usize| {

@@ -19,7 +19,8 @@ pub struct PromoteReport {
     pub before: Option<VersionId>,
     /// The champion now, if there is one.
     pub champion: Option<VersionId>,
-    /// Whether the verdict had promoted the model before, and that was taken back: a verdict acts once.
+    /// Whether the verdict had promoted the model before, and that was taken back: a verdict acts
+    /// once.
     #[serde(skip)]
     pub is_spent: bool,
 }
@@ -41,7 +42,8 @@ impl From<ArtifactError> for RollbackError {
 
 /// Makes a version of the registry its champion: on a gate's verdict, or by hand.
 ///
-/// A verdict acts once: repeating it later does not bring an old champion back, nor undo a rollback.
+/// A verdict acts once: repeating it later does not bring an old champion back, nor undo a
+/// rollback.
 ///
 /// # Errors
 ///
@@ -99,7 +101,8 @@ pub fn promote(
             is_spent: !is_promoted,
         });
     }
-    // A verdict has acted even if its version was promoted by hand before: its generation is finished.
+    // A verdict has acted even if its version was promoted by hand before: its generation is
+    // finished.
     if !is_champion {
         file.history.push(Promotion {
             id,
@@ -150,7 +153,8 @@ fn rollback_with(
     };
     match write(&file, folder) {
         Ok(()) => Ok(report),
-        // The file may have its new name and only the folder not be synced: then a retry would take back another promotion.
+        // The file may have its new name and only the folder not be synced: then a retry would take
+        // back another promotion.
         Err(error) if ChampionFile::read(folder).is_ok_and(|found| found == old) => {
             Err(error.into())
         }
@@ -164,7 +168,8 @@ mod tests {
     use crate::artifact::ContentHash;
     use std::io;
 
-    /// A registry with two promotions, and the champion after a rollback whose write goes like this.
+    /// A registry with two promotions, and the champion after a rollback whose write goes like
+    /// this.
     fn rolled_back(
         write: impl FnOnce(&ChampionFile, &Path) -> Result<(), ArtifactError>,
     ) -> (Result<PromoteReport, RollbackError>, Option<VersionId>) {

@@ -1,4 +1,5 @@
-//! What follows from the parts of a dataset without making them again: by its manifest, by themselves, and by each other.
+//! What follows from the parts of a dataset without making them again: by its manifest, by
+//! themselves, and by each other.
 
 use super::StageError;
 use crate::artifact::{ArtifactError, Dataset, PartRange, Table};
@@ -29,7 +30,8 @@ pub trait PartProof: Sync + Sized {
         stop: &AtomicBool,
     ) -> Result<Self::Found, ArtifactError>;
 
-    /// The first part that contradicts one before it, by number: the table and the reason. Something was found of each part.
+    /// The first part that contradicts one before it, by number: the table and the reason.
+    /// Something was found of each part.
     fn contradiction(
         _dataset: &Dataset,
         _found: &[Self::Found],
@@ -38,7 +40,8 @@ pub trait PartProof: Sync + Sized {
     }
 }
 
-/// Checks that a manifest asks for the items of its config, and that its parts are those into which they are divided.
+/// Checks that a manifest asks for the items of its config, and that its parts are those into which
+/// they are divided.
 pub(super) fn check_division(
     dataset: &Dataset,
     items: u64,

@@ -1,5 +1,5 @@
-//! What is asked of a stage, as one value. The command line, the loop, `renma run --dry-run -v` and plan.json build, print and
-//! store the same one; the stage reads its task from it.
+//! What is asked of a stage, as one value. The command line, the loop, `renma run --dry-run -v` and
+//! plan.json build, print and store the same one; the stage reads its task from it.
 
 use super::StageError;
 use super::book::Book;
@@ -39,7 +39,8 @@ pub struct Request {
     pub generation: u32,
     /// The models at work, by role.
     pub models: BTreeMap<Role, RequestModel>,
-    /// Of a training, the datasets to learn, oldest first; of a match, those whose positions must not be openings.
+    /// Of a training, the datasets to learn, oldest first; of a match, those whose positions must
+    /// not be openings.
     pub datasets: Vec<RequestDataset>,
     /// The dataset folder, if it writes one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -115,8 +116,8 @@ impl Request {
         })
     }
 
-    /// Finds its models and notes their contents. The champion becomes the version that it is now or, before the first promotion,
-    /// `start`.
+    /// Finds its models and notes their contents. The champion becomes the version that it is now
+    /// or, before the first promotion, `start`.
     ///
     /// # Errors
     ///

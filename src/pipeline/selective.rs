@@ -17,7 +17,8 @@ pub enum ExtensionSetting {
     EveryDepth,
 }
 
-/// The optional `[selective]` table: forward pruning and extensions of the searches by depth of self-play and gates.
+/// The optional `[selective]` table: forward pruning and extensions of the searches by depth of
+/// self-play and gates.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SelectiveConfig {

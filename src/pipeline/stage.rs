@@ -1,4 +1,5 @@
-//! The stages by name, and what a stage says of itself. Its folder owns these facts; [`stages`](super::stages) lists them.
+//! The stages by name, and what a stage says of itself. Its folder owns these facts;
+//! [`stages`](super::stages) lists them.
 
 use crate::artifact::dataset::recipe::DatasetOrigin;
 use crate::artifact::{ContentHash, DatasetKind, LOCK_NAME, Step, Table};
@@ -29,7 +30,8 @@ pub struct Facts {
     pub algorithm: u32,
     /// What its work is counted in.
     pub unit: &'static str,
-    /// Of the dataset that it makes, if it makes one: the kind, and the folder of its generations among the datasets of a run.
+    /// Of the dataset that it makes, if it makes one: the kind, and the folder of its generations
+    /// among the datasets of a run.
     pub dataset: Option<(DatasetKind, &'static str)>,
     /// The lock in the registry, of a stage that makes versions.
     pub registry_lock: Option<&'static str>,
@@ -46,7 +48,8 @@ impl Facts {
         self.kind().map_or(&[], DatasetKind::tables)
     }
 
-    /// One run of the stage: its inputs' contents, its config table and the version of its algorithm.
+    /// One run of the stage: its inputs' contents, its config table and the version of its
+    /// algorithm.
     pub fn step(&self, config: &impl Serialize, inputs: &[(&str, String)]) -> Step {
         Step::new(self.name, self.algorithm, config, inputs)
     }
@@ -81,7 +84,8 @@ impl Facts {
         self.registry_lock.is_some()
     }
 
-    /// The lock that it holds at work: in the registry if it makes versions, else in the folder of its dataset.
+    /// The lock that it holds at work: in the registry if it makes versions, else in the folder of
+    /// its dataset.
     pub fn lock(&self) -> &'static str {
         self.registry_lock.unwrap_or(LOCK_NAME)
     }

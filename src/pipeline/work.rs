@@ -39,7 +39,8 @@ pub trait Asked {
     /// The dataset that it writes, if it writes one.
     fn dataset(&self) -> Option<AskedDataset<'_>>;
 
-    /// How much work each of the pieces is that shards divide: round after round, the pieces of a round in any order.
+    /// How much work each of the pieces is that shards divide: round after round, the pieces of a
+    /// round in any order.
     fn rounds(&self) -> Vec<Vec<u64>> {
         let dataset = self.dataset();
         vec![dataset.map_or_else(Vec::new, |dataset| {
@@ -128,7 +129,8 @@ const DATASET_SHARDS_MIN: usize = 32;
 const TRIAL_SECONDS: f64 = 2.0;
 
 impl ShardSize {
-    /// Of games that take as long as the first ones. `make` makes games until it is told that it is enough, and returns their number.
+    /// Of games that take as long as the first ones. `make` makes games until it is told that it is
+    /// enough, and returns their number.
     pub(super) fn timed(
         make: impl FnOnce(&dyn Fn() -> bool) -> Result<u64, StageError>,
         context: Context<'_>,
@@ -265,7 +267,8 @@ impl Product {
         }
     }
 
-    /// That of a stage that makes a version: the one that the step made, else the newest of the same stage and generation differs.
+    /// That of a stage that makes a version: the one that the step made, else the newest of the
+    /// same stage and generation differs.
     pub(super) fn of_version(
         stage: &str,
         generation: u32,

@@ -22,7 +22,8 @@ impl Drop for EndsIfPanicking<'_> {
     }
 }
 
-/// Makes items from the first on until `is_enough`, at least one, and discards them; returns their number.
+/// Makes items from the first on until `is_enough`, at least one, and discards them; returns their
+/// number.
 pub fn make_until<I>(
     items: u64,
     mut make: impl FnMut(u64) -> Result<I, Stopped>,
@@ -37,8 +38,9 @@ pub fn make_until<I>(
     Ok(items)
 }
 
-/// Makes the items of ranges on all threads, claimed in order, and hands over those of each range when all are made, until the
-/// sink wants no more. A spent budget ends the work where a range begins.
+/// Makes the items of ranges on all threads, claimed in order, and hands over those of each range
+/// when all are made, until the sink wants no more. A spent budget ends the work where a range
+/// begins.
 pub fn make_items<W, I: Send>(
     ranges: &[PartRange],
     worker: impl Fn() -> W + Sync,
@@ -87,7 +89,8 @@ pub fn make_items<W, I: Send>(
     let wants_more = std::thread::scope(|scope| {
         let collect = || {
             let _end = EndsIfPanicking(&over);
-            // Publishing a part takes a moment: when this call is to stop, waiting items are left to the next one.
+            // Publishing a part takes a moment: when this call is to stop, waiting items are left
+            // to the next one.
             let mut results = receiver
                 .into_iter()
                 .take_while(|_| !context.stopped())

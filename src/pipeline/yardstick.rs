@@ -4,7 +4,8 @@ use crate::artifact::dataset::yardstick::scored_positions;
 use crate::engine::{Discs, Evaluation, Position, Score};
 use std::sync::LazyLock;
 
-/// Positions with greater scores are decided: who wins them is no question, and how high is a matter of a few moves.
+/// Positions with greater scores are decided: who wins them is no question, and how high is a
+/// matter of a few moves.
 const NEAR_EVEN: Discs = Discs(20);
 
 /// Its near-even positions with their exact scores.
@@ -15,8 +16,8 @@ static POSITIONS: LazyLock<Vec<(Position, Score)>> = LazyLock::new(|| {
         .collect()
 });
 
-/// The *exact MAE* of a model: the mean absolute error in discs of its static value on the near-even positions (exact score
-/// within ±20 discs) of the yardstick.
+/// The *exact MAE* of a model: the mean absolute error in discs of its static value on the
+/// near-even positions (exact score within ±20 discs) of the yardstick.
 pub fn exact_mae(evaluation: &Evaluation) -> f64 {
     let errors = POSITIONS.iter().map(|&(position, exact)| {
         let Score(value) = evaluation.static_value(position);

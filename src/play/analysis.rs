@@ -1,5 +1,5 @@
-//! Values of many positions at once, and of the moves of many games, one thread for each; but fewer positions than threads are
-//! solved one after another, with all threads for each.
+//! Values of many positions at once, and of the moves of many games, one thread for each; but fewer
+//! positions than threads are solved one after another, with all threads for each.
 
 use super::session::GameSession;
 use super::session::review::ReviewedMove;
@@ -113,7 +113,8 @@ pub fn review(
     context.observe("review", moves, "moves", review)
 }
 
-/// Solves one position after another, each with all threads, whose tables together have the room that they have apart.
+/// Solves one position after another, each with all threads, whose tables together have the room
+/// that they have apart.
 fn solve_together(
     memory: Option<u64>,
     model: &Model,

@@ -2,27 +2,31 @@
 
 use std::time::Duration;
 
-/// What each move costs besides its search, such as the time its answer takes to the other program. It is reserved for every
-/// remaining move.
+/// What each move costs besides its search, such as the time its answer takes to the other program.
+/// It is reserved for every remaining move.
 const MOVE_OVERHEAD: Duration = Duration::from_millis(3);
 /// This much of a clock is never used.
 const RESERVE: Duration = Duration::from_millis(15);
-/// A search with a time limit ends early by this time, or by this share of the limit if that is less.
+/// A search with a time limit ends early by this time, or by this share of the limit if that is
+/// less.
 const EARLY: Duration = Duration::from_millis(10);
 const EARLY_SHARE: u32 = 10;
 
-/// On a busy machine threads stop up to tens of milliseconds apart. A search alone where that is much.
+/// On a busy machine threads stop up to tens of milliseconds apart. A search alone where that is
+/// much.
 const TEAM_TIME_MIN: Duration = Duration::from_millis(250);
 const TEAM_LATENESS_SHARE: u32 = 20;
 
-/// How much of a clock the moves before exact search share, and how much of it an exact search may take.
+/// How much of a clock the moves before exact search share, and how much of it an exact search may
+/// take.
 const MOVES_SHARE: f64 = 0.65;
 const EXACT_SHARE: f64 = 0.6;
-/// A position whose exact search is expected to take this share of the time is solved: estimates are often wrong by half.
+/// A position whose exact search is expected to take this share of the time is solved: estimates
+/// are often wrong by half.
 const AFFORDABLE_SHARE: f64 = 0.5;
 
-/// Nodes of an exact search with 20 empty squares, and how many times as many one more takes: with the shipped model, on positions of
-/// random play with 14 to 20 empty squares.
+/// Nodes of an exact search with 20 empty squares, and how many times as many one more takes: with
+/// the shipped model, on positions of random play with 14 to 20 empty squares.
 const NODES_AT_20: f64 = 8.2e6;
 const NODES_RATIO: f64 = 2.6;
 /// A slow core's nodes per second, and the gain of each further thread.
@@ -49,14 +53,16 @@ pub fn parse_seconds(text: &str) -> Result<Duration, &'static str> {
 pub struct Clock {
     #[expect(missing_docs, reason = "the name says it")]
     pub left: Duration,
-    /// The number of moves that `left` is for; `None` is the rest of the game, or the moves before the first period.
+    /// The number of moves that `left` is for; `None` is the rest of the game, or the moves before
+    /// the first period.
     pub moves: Option<u32>,
     /// The time of each period that follows, and the number of its moves.
     pub period: Option<(Duration, u32)>,
 }
 
 impl Clock {
-    /// The time for a move with this many empty squares, when answers arrive up to `lateness` after the end of theirs.
+    /// The time for a move with this many empty squares, when answers arrive up to `lateness` after
+    /// the end of theirs.
     pub fn budget(self, empties: u8, threads: usize, lateness: Duration) -> Duration {
         let moves = self
             .moves
@@ -93,7 +99,8 @@ impl Clock {
         })
     }
 
-    /// The clock after a move. A period begins when the main time is over, and the next one when its moves are played.
+    /// The clock after a move. A period begins when the main time is over, and the next one when
+    /// its moves are played.
     pub fn after(self, elapsed: Duration) -> Self {
         match (self.moves, self.renewed()) {
             (None, Some(period)) if self.left < elapsed => period.after(elapsed - self.left),
@@ -115,7 +122,8 @@ pub fn time_for_search(time: Duration, lateness: Duration) -> Duration {
     time.saturating_sub(EARLY.min(time / EARLY_SHARE) + lateness.min(time / 4))
 }
 
-/// Whether several threads are to share a search that may take `time`: the slowest of them decides when it ends.
+/// Whether several threads are to share a search that may take `time`: the slowest of them decides
+/// when it ends.
 pub fn is_worth_a_team(time: Duration, lateness: Duration) -> bool {
     TEAM_TIME_MIN <= time && lateness <= time / TEAM_LATENESS_SHARE
 }

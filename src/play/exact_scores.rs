@@ -20,14 +20,15 @@ pub struct ExactComparison {
     pub mae: f64,
     /// The mean of value minus exact score, in discs.
     pub bias: f64,
-    /// The share of `best_move_positions` in which the chosen move has the best score; `None` without such positions.
+    /// The share of `best_move_positions` in which the chosen move has the best score; `None`
+    /// without such positions.
     pub best_moves: Option<f64>,
     /// Positions with exact scores of moves and a legal move.
     pub best_move_positions: usize,
 }
 
-/// Compares what was found for positions with the scores that a file lists for the moves of each; `None` if it lists none. The
-/// exact score of a position is the best one listed.
+/// Compares what was found for positions with the scores that a file lists for the moves of each;
+/// `None` if it lists none. The exact score of a position is the best one listed.
 ///
 /// # Errors
 ///
@@ -53,7 +54,8 @@ pub fn compare(
         new_searcher,
         |searcher, &(position, scores, exact, result)| {
             context.check()?;
-            // A static value has no move: it is the one with the best static value after it, which comes first.
+            // A static value has no move: it is the one with the best static value after it, which
+            // comes first.
             let chosen = match result.best_move {
                 None => searcher
                     .move_values(position, Limits::full_width(Depth(0)))?
@@ -142,7 +144,8 @@ mod tests {
             format!("{PASS} X; pa:+3;"),
             format!("{START} X; d3:+5;"),
         ];
-        // Errors of +1.5, -6, +0.25 and +0.25 discs; one of two best moves, a worse move, a pass, and the best move.
+        // Errors of +1.5, -6, +0.25 and +0.25 discs; one of two best moves, a worse move, a pass,
+        // and the best move.
         let values = [
             analyzed(3_500, Some("f5")),
             analyzed(-10_000, Some("d3")),
@@ -209,7 +212,8 @@ mod tests {
 
     #[test]
     fn without_a_search_the_move_is_the_one_with_the_best_static_value_after_it() {
-        // Black has d3, white d2 and e3. After d1 black's weights are 5 - 5 + 3 and white's 3; after f3 15 + 3 + 3 and -5.
+        // Black has d3, white d2 and e3. After d1 black's weights are 5 - 5 + 3 and white's 3;
+        // after f3 15 + 3 + 3 and -5.
         let board = format!("{}O-------XO{}", "-".repeat(11), "-".repeat(43));
         for (listed, expected) in [("d1:+2; f3:+4;", 1.0), ("d1:+4; f3:+2;", 0.0)] {
             let found = compared(&[format!("{board} X; {listed}")], &[analyzed(0, None)]).unwrap();

@@ -1,4 +1,5 @@
-//! The engine's side of the Go Text Protocol, version 2, for Othello: lines in, answers out. docs/search.md#gtp lists the commands.
+//! The engine's side of the Go Text Protocol, version 2, for Othello: lines in, answers out.
+//! docs/search.md#gtp lists the commands.
 
 mod request;
 
@@ -135,7 +136,8 @@ pub fn serve(
 /// The engine between two commands.
 struct Engine<'a> {
     session: GameSession<'a>,
-    /// How many plies there were before each command that played, so that `undo` takes back a forced pass with its move.
+    /// How many plies there were before each command that played, so that `undo` takes back a
+    /// forced pass with its move.
     turns: Vec<usize>,
     /// Of both colors when a game begins; `None` is unlimited.
     full_clock: Option<Clock>,
@@ -191,7 +193,8 @@ impl<'a> Engine<'a> {
         Ok(vertex_text(square))
     }
 
-    /// The move of a color; `None` is a pass. A pass of the other color that the rules force is played first.
+    /// The move of a color; `None` is a pass. A pass of the other color that the rules force is
+    /// played first.
     fn best_move(&mut self, black: bool) -> Result<Option<Square>, String> {
         let game = self.session.game();
         if black != game.latest().black_to_move {
@@ -206,7 +209,8 @@ impl<'a> Engine<'a> {
             .best_move)
     }
 
-    /// Main time, then periods for a number of stones each; no stones in a period of some length are no limit.
+    /// Main time, then periods for a number of stones each; no stones in a period of some length
+    /// are no limit.
     fn set_time(&mut self, times: [f64; 3]) -> GtpAnswer {
         let [main, period, stones] = times;
         let is_limited = period == 0.0 || 0.0 < stones;
@@ -260,7 +264,8 @@ impl<'a> Engine<'a> {
         })
     }
 
-    /// One line per move: the move, its value in discs, how far it was searched, and what follows it if it is the only one.
+    /// One line per move: the move, its value in discs, how far it was searched, and what follows
+    /// it if it is the only one.
     fn hint(&mut self, count: usize) -> GtpAnswer {
         let hints = self
             .session

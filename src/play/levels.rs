@@ -1,4 +1,5 @@
-//! How strong the engine plays against people: levels by name, each of which beats the one before it by 100 to 250 Elo.
+//! How strong the engine plays against people: levels by name, each of which beats the one before
+//! it by 100 to 250 Elo.
 
 use super::session::GameSession;
 use crate::engine::{Depth, Limits, MpcLevel, SearchResult};
@@ -8,8 +9,8 @@ use std::str::FromStr;
 
 /// All levels, weakest first.
 ///
-/// Each is measured with `builtin:champion` against the one before it by `cargo bench --bench levels`; docs/levels.md has the games
-/// and the intervals.
+/// Each is measured with `builtin:champion` against the one before it by `cargo bench --bench
+/// levels`; docs/levels.md has the games and the intervals.
 pub const LEVELS: [Level; 15] = [
     weak("beginner", 0, 1, 0, -1.0, 60.0),
     weak("novice", 227, 1, 0, 1.0, 46.0),
@@ -71,10 +72,11 @@ pub struct Level {
     pub depth: Depth,
     pub exact_empties: u8,
     pub mpc: MpcLevel,
-    /// What the value of a move counts for when a weak level chooses: below 0 it is drawn to bad moves, for even random play
-    /// loses only 7 of 10 games to greedy play.
+    /// What the value of a move counts for when a weak level chooses: below 0 it is drawn to bad
+    /// moves, for even random play loses only 7 of 10 games to greedy play.
     pub aim: f64,
-    /// The standard deviation, in discs, of the random number that a weak level adds to each value; 0 for the others.
+    /// The standard deviation, in discs, of the random number that a weak level adds to each value;
+    /// 0 for the others.
     pub noise: f64,
 }
 
@@ -109,7 +111,8 @@ impl Level {
         }
     }
 
-    /// The limits of hints and values: its own, or those of [`Level::DEFAULT`] if it is a weaker one.
+    /// The limits of hints and values: its own, or those of [`Level::DEFAULT`] if it is a weaker
+    /// one.
     pub fn advice(&self) -> Limits {
         if self.number() < Self::DEFAULT.number() {
             Self::DEFAULT.limits()
@@ -118,8 +121,8 @@ impl Level {
         }
     }
 
-    /// The move that it plays in a game, with the value of that move. It depends on the position and the level alone if it is
-    /// a weak one, else as [`GameSession::search`].
+    /// The move that it plays in a game, with the value of that move. It depends on the position
+    /// and the level alone if it is a weak one, else as [`GameSession::search`].
     pub fn choose(&self, session: &mut GameSession<'_>) -> SearchResult {
         let limits = self.limits();
         let values = (0.0 < self.noise).then(|| {
@@ -192,7 +195,8 @@ pub fn levels_text() -> String {
     )
 }
 
-/// A number of nearly normal distribution, the sum of twelve uniform ones: the same on every machine.
+/// A number of nearly normal distribution, the sum of twelve uniform ones: the same on every
+/// machine.
 fn normal(rng: &mut RandomStream) -> f64 {
     (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0
 }

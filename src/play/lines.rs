@@ -1,4 +1,5 @@
-//! Lines as they arrive, read by a separate thread, so that a wait for one can be ended and a search can be told of one.
+//! Lines as they arrive, read by a separate thread, so that a wait for one can be ended and a
+//! search can be told of one.
 
 use super::signals::is_ignored;
 use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, bounded};
@@ -53,7 +54,8 @@ impl Drop for Typed {
 }
 
 impl Lines {
-    /// Lines that a person edits on the terminal of stdin, with the history of the session. Ctrl-C interrupts the program.
+    /// Lines that a person edits on the terminal of stdin, with the history of the session. Ctrl-C
+    /// interrupts the program.
     ///
     /// # Errors
     ///
@@ -92,7 +94,8 @@ impl Lines {
         })
     }
 
-    /// Reads lines until the input ends or the session does. An input that cannot be read has ended.
+    /// Reads lines until the input ends or the session does. An input that cannot be read has
+    /// ended.
     pub fn read(input: impl BufRead + Send + 'static) -> Self {
         Self::read_with(input, |_| ())
     }

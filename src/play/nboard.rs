@@ -1,4 +1,5 @@
-//! The engine's side of the NBoard protocol, versions 1 and 2: lines in, lines out. docs/search.md#nboard lists the commands.
+//! The engine's side of the NBoard protocol, versions 1 and 2: lines in, lines out.
+//! docs/search.md#nboard lists the commands.
 
 mod commands;
 
@@ -19,7 +20,8 @@ use std::time::Instant;
 /// The name under which the engine plays; its depth follows.
 const NAME: &str = "renma";
 
-/// Plays until the commands end or `stop` is raised; lines that are too long are ignored. `set depth` changes the depth of the settings.
+/// Plays until the commands end or `stop` is raised; lines that are too long are ignored. `set
+/// depth` changes the depth of the settings.
 pub fn serve(
     model: &Model,
     settings: impl Into<SearchSettings>,
@@ -202,7 +204,8 @@ impl Engine<'_> {
     }
 }
 
-/// Searches of growing depth, up to the limits; the last one is exact if the position has few enough empty squares.
+/// Searches of growing depth, up to the limits; the last one is exact if the position has few
+/// enough empty squares.
 fn deepening(current: ColoredPosition, limits: Limits) -> impl Iterator<Item = Limits> {
     let empties = current.position.empties();
     let is_exact = empties <= limits.exact_empties;

@@ -20,7 +20,8 @@ const fn on_green(color: AnsiColor) -> Style {
         .bg_color(Some(Color::Ansi(AnsiColor::Green)))
 }
 
-/// The squares with coordinates. The last move is in brackets, and legal moves are marked if `shows_moves` is set.
+/// The squares with coordinates. The last move is in brackets, and legal moves are marked if
+/// `shows_moves` is set.
 pub fn board_picture(game: &Game, shows_moves: bool) -> String {
     let colored = game.latest();
     let (Black(black), White(white)) = colored.boards();

@@ -1,4 +1,5 @@
-//! Positions for benchmarks, the same ones everywhere: of random play, and of games by a plain player.
+//! Positions for benchmarks, the same ones everywhere: of random play, and of games by a plain
+//! player.
 
 use crate::engine::eval::builtin::square_weights;
 use crate::engine::{Depth, Game, MpcLevel, MpcTable, Position, Searcher, Square, Squares};
@@ -19,8 +20,9 @@ pub fn random_positions(count: usize) -> Vec<Position> {
     (0..).filter_map(random_position).take(count).collect()
 }
 
-/// `count` positions with this number of empty squares, one per game. The games begin at random, by `seed`, and continue with the moves
-/// of a plain player, the same ones with every version of the search: minimax over square weights, and of equal moves the first.
+/// `count` positions with this number of empty squares, one per game. The games begin at random, by
+/// `seed`, and continue with the moves of a plain player, the same ones with every version of the
+/// search: minimax over square weights, and of equal moves the first.
 ///
 /// # Panics
 ///
@@ -63,7 +65,8 @@ fn random_position(id: u64) -> Option<Position> {
     })
 }
 
-/// The position with this many empty squares in the game of these moves; none if the game ends first.
+/// The position with this many empty squares in the game of these moves; none if the game ends
+/// first.
 fn position_with(
     empties: u8,
     mut choose: impl FnMut(Position, u32) -> Option<Square>,

@@ -1,4 +1,5 @@
-//! The engine with a game on its board: what people, protocols and pages play with. It does not print.
+//! The engine with a game on its board: what people, protocols and pages play with. It does not
+//! print.
 
 pub mod hints;
 pub mod review;
@@ -15,8 +16,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// A transposition table of 2^17 entries, 2 MiB, stays in the second cache: searches of 60,000 nodes take 5 to 8 % less time than
-/// with the 2^20 of deep ones.
+/// A transposition table of 2^17 entries, 2 MiB, stays in the second cache: searches of 60,000
+/// nodes take 5 to 8 % less time than with the 2^20 of deep ones.
 const TABLE_BITS: u8 = 17;
 const DEEP_TABLE_BITS: u8 = 20;
 
@@ -39,7 +40,8 @@ const fn table_bits(limits: &Limits) -> u8 {
 pub struct SearchSettings {
     /// Of every search that has no time limit.
     pub limits: Limits,
-    /// Of those that have one. Fewer positions than these are solved where the time does not suffice.
+    /// Of those that have one. Fewer positions than these are solved where the time does not
+    /// suffice.
     pub timed_limits: Limits,
     /// The time of each move, beside any clock.
     pub move_time: Option<Duration>,
@@ -72,10 +74,10 @@ impl From<Limits> for SearchSettings {
 
 /// The engine with a game on its board.
 ///
-/// What a search finds depends on the model, the limits and what was asked since the game began: earlier searches of a game
-/// help later ones. A game that does not continue the one before begins with an empty table, and a search that was stopped
-/// leaves an empty one, because how far it came depends on the time. With several threads or a time limit moves are not
-/// repeatable.
+/// What a search finds depends on the model, the limits and what was asked since the game began:
+/// earlier searches of a game help later ones. A game that does not continue the one before begins
+/// with an empty table, and a search that was stopped leaves an empty one, because how far it came
+/// depends on the time. With several threads or a time limit moves are not repeatable.
 pub struct GameSession<'m> {
     team: Team<'m>,
     settings: SearchSettings,
@@ -87,7 +89,8 @@ pub struct GameSession<'m> {
 }
 
 impl<'m> GameSession<'m> {
-    /// A game before its first move. Searches keep to the settings, and end soon after `stop` is raised.
+    /// A game before its first move. Searches keep to the settings, and end soon after `stop` is
+    /// raised.
     pub fn new(
         model: &'m Model,
         settings: impl Into<SearchSettings>,
@@ -168,13 +171,14 @@ impl<'m> GameSession<'m> {
         self.game.redo()
     }
 
-    /// The best move with its value and the principal variation. There is no move where the side to move must pass. It takes no
-    /// more than the time of a move.
+    /// The best move with its value and the principal variation. There is no move where the side to
+    /// move must pass. It takes no more than the time of a move.
     pub fn search(&mut self) -> SearchResult {
         self.search_on(None)
     }
 
-    /// [`GameSession::search`], in no more time than the clock of the side to move allows, if it has one.
+    /// [`GameSession::search`], in no more time than the clock of the side to move allows, if it
+    /// has one.
     pub fn search_on(&mut self, clock: Option<Clock>) -> SearchResult {
         let begun = Instant::now();
         let empties = self.game.latest().position.empties();
@@ -240,7 +244,8 @@ impl<'m> GameSession<'m> {
         self.team.clear();
     }
 
-    /// The values of all legal moves within limits, best first, with the nodes that they took; see [`move_values`](crate::engine::search::searcher::Searcher::move_values).
+    /// The values of all legal moves within limits, best first, with the nodes that they took; see
+    /// [`move_values`](crate::engine::search::searcher::Searcher::move_values).
     pub fn move_values(&mut self, limits: Limits) -> Result<(Vec<MoveValue>, u64), Stopped> {
         let (searcher, _) = self.team.members();
         let values = searcher.move_values(self.game.latest().position, limits);

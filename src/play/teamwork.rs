@@ -7,8 +7,8 @@ use std::thread;
 
 /// The result of one search by all members of a team, each in its own thread.
 ///
-/// Exact scores are those of one thread. Other scores, nodes, and the choice among equal moves vary from run to run, so that no
-/// stage of a run searches like this.
+/// Exact scores are those of one thread. Other scores, nodes, and the choice among equal moves vary
+/// from run to run, so that no stage of a run searches like this.
 pub fn search_together<'m>(
     team: &mut Team<'m>,
     search: impl Fn(&mut Searcher<'m>) -> SearchResult + Sync,

@@ -1,4 +1,5 @@
-//! A game on a terminal: a person types moves and commands, line by line, and the engine answers. Fits 40 columns.
+//! A game on a terminal: a person types moves and commands, line by line, and the engine answers.
+//! Fits 40 columns.
 
 use super::levels::{Level, levels_text};
 use super::lines::{LINE_SIZE_MAX, Lines};
@@ -128,7 +129,8 @@ fn help_text() -> String {
     format!("{lines}Short forms: {short_forms}\nValues are discs for the side to move")
 }
 
-/// Plays until the lines end, one of them is `quit`, or `stop` is raised. A person who types is shown the side to move before each line.
+/// Plays until the lines end, one of them is `quit`, or `stop` is raised. A person who types is
+/// shown the side to move before each line.
 pub fn play(
     model: &Model,
     level: Level,
@@ -255,7 +257,8 @@ impl Terminal<'_> {
         self.persons[usize::from(black)]
     }
 
-    /// Plays what the rules or the engine play, until it is a person's turn or the end, and shows the board.
+    /// Plays what the rules or the engine play, until it is a person's turn or the end, and shows
+    /// the board.
     fn turn(&mut self) -> String {
         loop {
             let game = self.session.game();

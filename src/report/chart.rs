@@ -1,5 +1,6 @@
-//! One chart as SVG: axes with units, marks with tooltips, and labels beside what they name. Colors are classes, so that the page's
-//! style decides them; sizes are those of a phone's screen, so that no text shrinks there.
+//! One chart as SVG: axes with units, marks with tooltips, and labels beside what they name. Colors
+//! are classes, so that the page's style decides them; sizes are those of a phone's screen, so that
+//! no text shrinks there.
 
 use super::markup::Markup;
 use super::scale::{Scale, ticks};
@@ -56,14 +57,16 @@ pub enum Tone {
 /// What is drawn.
 #[derive(Debug)]
 pub enum Mark {
-    /// A line through points, named at its end. If there are tooltips, each point is a dot with its own.
+    /// A line through points, named at its end. If there are tooltips, each point is a dot with its
+    /// own.
     Line {
         tone: Tone,
         points: Vec<[f64; 2]>,
         name: String,
         tips: Vec<String>,
     },
-    /// A value with its interval, its tooltip, and perhaps a label above it, or below if it has no interval.
+    /// A value with its interval, its tooltip, and perhaps a label above it, or below if it has no
+    /// interval.
     Interval {
         tone: Tone,
         at: [f64; 2],

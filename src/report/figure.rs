@@ -70,7 +70,8 @@ impl Sheet<'_> {
         });
     }
 
-    /// Horizontal bars: the name before each, its share of the longest that a bar can be, and the label after it.
+    /// Horizontal bars: the name before each, its share of the longest that a bar can be, and the
+    /// label after it.
     pub fn bars<'b>(
         &mut self,
         figure: &Figure,

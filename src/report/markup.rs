@@ -1,5 +1,5 @@
-//! HTML and SVG text. Names of elements and attributes are constants of this program; everything else is escaped, so nothing that
-//! comes from a file can be markup.
+//! HTML and SVG text. Names of elements and attributes are constants of this program; everything
+//! else is escaped, so nothing that comes from a file can be markup.
 
 /// Text under construction.
 #[derive(Debug, Default)]

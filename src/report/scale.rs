@@ -1,4 +1,5 @@
-//! The scales of charts: ranges that hold their values, round ticks, and numbers as people write them.
+//! The scales of charts: ranges that hold their values, round ticks, and numbers as people write
+//! them.
 
 /// A range of values, drawn from one place to another.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +26,8 @@ fn step(range: [f64; 2], count: f64) -> f64 {
     factor.unwrap_or(10.0) * power
 }
 
-/// Round values inside of a range, at most about `count`, with their labels; whole numbers only if `whole`.
+/// Round values inside of a range, at most about `count`, with their labels; whole numbers only if
+/// `whole`.
 pub fn ticks(range: [f64; 2], count: f64, whole: bool) -> Vec<(f64, String)> {
     let step = step(range, count);
     let step = if whole { step.max(1.0) } else { step };
@@ -48,7 +50,8 @@ pub fn from_zero(values: impl Iterator<Item = f64>) -> [f64; 2] {
     drawable([0.0, (most / step - 1e-9).ceil() * step])
 }
 
-/// A range with round ends that holds the values; it begins at zero if they reach down to half of their greatest.
+/// A range with round ends that holds the values; it begins at zero if they reach down to half of
+/// their greatest.
 pub fn around(values: impl Iterator<Item = f64>) -> [f64; 2] {
     let [low, high] = values.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| {
         [low.min(value), high.max(value)]

@@ -10,13 +10,14 @@ use crate::pipeline::work::{Asked, AskedDataset};
 use crate::pipeline::{Context, StageError};
 use std::path::Path;
 
-/// Checks the folder that a stage is about to write, if it writes one; with `replace`, also removes the result of other inputs from
-/// it, or the parts that the config no longer asks for. A folder that holds data of another kind stays as it is, and the stage
-/// refuses it.
+/// Checks the folder that a stage is about to write, if it writes one; with `replace`, also removes
+/// the result of other inputs from it, or the parts that the config no longer asks for. A folder
+/// that holds data of another kind stays as it is, and the stage refuses it.
 ///
 /// # Errors
 ///
-/// A folder that holds something that renma did not write or, to be cleared, is a link or in use; and a damaged dataset to avoid.
+/// A folder that holds something that renma did not write or, to be cleared, is a link or in use;
+/// and a damaged dataset to avoid.
 pub fn make_way(
     stage: Stage,
     task: &dyn Asked,
@@ -51,7 +52,8 @@ pub fn make_way(
     Ok(())
 }
 
-/// Removes the result of other inputs, unless the folder holds data of another kind; whether it did.
+/// Removes the result of other inputs, unless the folder holds data of another kind; whether it
+/// did.
 fn clear_folder(stage: Stage, folder: &Path) -> Result<bool, ArtifactError> {
     let is_of_kind = match Manifest::read_any(folder) {
         Ok(manifest) => stage.facts().kind() == Some(manifest.kind),
@@ -79,7 +81,8 @@ fn clear_folder(stage: Stage, folder: &Path) -> Result<bool, ArtifactError> {
     Ok(true)
 }
 
-/// Removes parts of the same recipe beyond those that the config asks for; whether a whole dataset held more.
+/// Removes parts of the same recipe beyond those that the config asks for; whether a whole dataset
+/// held more.
 fn clear_surplus(stage: Stage, dataset: &AskedDataset<'_>) -> Result<bool, ArtifactError> {
     let folder = dataset.folder;
     let _lock = FolderLock::take(folder)?;

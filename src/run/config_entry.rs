@@ -1,5 +1,5 @@
-//! A config as a run records it: with everything else that determines what the stages make of it. A run keeps the values of the keys
-//! that its config does not name.
+//! A config as a run records it: with everything else that determines what the stages make of it. A
+//! run keeps the values of the keys that its config does not name.
 
 use super::order::GENERATION;
 use crate::artifact::line::visible;
@@ -78,7 +78,8 @@ impl ConfigEntry {
             && self.book == loaded.book.as_ref().map(Book::content)
     }
 
-    /// Whether this program still computes the step ids of this entry: a newer algorithm has others.
+    /// Whether this program still computes the step ids of this entry: a newer algorithm has
+    /// others.
     pub fn has_algorithms_of_today(&self) -> bool {
         let today = algorithms();
         self.algorithms
@@ -143,8 +144,9 @@ fn all_keys(config: &Value) -> impl Iterator<Item = (String, String)> + '_ {
     tables.flat_map(|(table, keys)| table_settings(table, keys))
 }
 
-/// A config as the run that recorded an entry continues it: a key that neither the file nor `--set` names keeps the run's value, and
-/// what is kept because the default is another one now. The files that the run keeps lie beside its snapshot.
+/// A config as the run that recorded an entry continues it: a key that neither the file nor `--set`
+/// names keeps the run's value, and what is kept because the default is another one now. The files
+/// that the run keeps lie beside its snapshot.
 ///
 /// # Errors
 ///
@@ -184,7 +186,8 @@ pub(super) fn continued(
         }
     }
     let keeps_book = !is_named("generate.book") && tables["generate"].get("book").is_some();
-    // A file that names keys of another alternative than the run began with has changed more than a default.
+    // A file that names keys of another alternative than the run began with has changed more than a
+    // default.
     match Config::from_tables(tables) {
         Ok(config) => kept.config = config,
         Err(_) => return Ok((kept, Vec::new())),

@@ -68,8 +68,8 @@ pub fn in_generation(folder: &Path, generation: u32) -> PathBuf {
     folder.join(format!("generation={generation:04}"))
 }
 
-/// `datasets/RUN/plans/generation=NNNN/generate.json`, the plan of the dataset `datasets/RUN/selfplay/generation=NNNN`, if that
-/// was made in shards.
+/// `datasets/RUN/plans/generation=NNNN/generate.json`, the plan of the dataset
+/// `datasets/RUN/selfplay/generation=NNNN`, if that was made in shards.
 pub fn plan_of_selfplay(dataset: &Path) -> Option<PathBuf> {
     let run = dataset.ancestors().nth(2)?;
     Some(
@@ -133,8 +133,9 @@ pub fn selfplay(datasets: &Path) -> Result<Vec<(u32, PathBuf, Manifest)>, Artifa
     Ok(found)
 }
 
-/// The generation in which a stage made a version of this run; none of a version that came from elsewhere, which has a generation of
-/// its run. A version is this run's if its newest games are, by their content in each generation, or if `run.log` has it.
+/// The generation in which a stage made a version of this run; none of a version that came from
+/// elsewhere, which has a generation of its run. A version is this run's if its newest games are,
+/// by their content in each generation, or if `run.log` has it.
 pub fn generation_of(
     document: &ModelDocument,
     played: &BTreeMap<u32, ContentHash>,
@@ -197,7 +198,8 @@ pub fn gates(datasets: &Path) -> Result<Vec<RunGate>, ArtifactError> {
 /// How deep below a run's datasets a match can lie, as `drift/generation=0005` does.
 const MATCH_DEPTH: usize = 2;
 
-/// The verdicts of all matches among the datasets of a run that are not the gates of its generations, in the order of their paths.
+/// The verdicts of all matches among the datasets of a run that are not the gates of its
+/// generations, in the order of their paths.
 ///
 /// # Errors
 ///

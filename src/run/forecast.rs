@@ -1,4 +1,5 @@
-//! What the rest of a run is expected to take: time, disk, memory. An estimate for people; no result depends on it.
+//! What the rest of a run is expected to take: time, disk, memory. An estimate for people; no
+//! result depends on it.
 
 use super::folders::{generation_folder, generations};
 use super::lineage::Lineage;
@@ -19,7 +20,8 @@ use std::io;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-/// A run is refused if it is expected to need this many times the bytes that are free: the expectation is no more exact.
+/// A run is refused if it is expected to need this many times the bytes that are free: the
+/// expectation is no more exact.
 const DISK_SLACK: f64 = 1.2;
 /// For how long games are timed.
 const TRIAL_SECONDS: f64 = 1.0;
@@ -30,11 +32,14 @@ const RECENT: usize = 3;
 
 /// Positions of a game, about: sixty moves, and hardly any passes.
 const POSITIONS_PER_GAME: u64 = 60;
-/// Bytes of a position and its share of a game on disk (docs/datasets.md: at most 13.5 for the position).
+/// Bytes of a position and its share of a game on disk (docs/datasets.md: at most 13.5 for the
+/// position).
 const BYTES_PER_POSITION: u64 = 14;
-/// Bytes of a weight in weights.parquet: 1.7 in the model that ships; each generation makes two versions.
+/// Bytes of a weight in weights.parquet: 1.7 in the model that ships; each generation makes two
+/// versions.
 const BYTES_PER_WEIGHT: f64 = 1.7;
-/// Core seconds of the searches from the positions of a sampled game to depth 12: 18 CPU minutes for 400 games of the model that ships.
+/// Core seconds of the searches from the positions of a sampled game to depth 12: 18 CPU minutes
+/// for 400 games of the model that ships.
 const SAMPLE_SECONDS: f64 = 2.6;
 /// How much longer a search takes that is a ply deeper, about.
 const BRANCHING: f64 = 2.2;
@@ -55,7 +60,8 @@ pub struct Forecast {
     pub seconds: f64,
     /// Whether not even one game ended while games were timed: it may be much more.
     pub is_minimum: bool,
-    /// Bytes that they add to the disk, at the most: what gc removes after each of them is taken off.
+    /// Bytes that they add to the disk, at the most: what gc removes after each of them is taken
+    /// off.
     pub bytes: u64,
     /// Bytes that are free on the disk of the datasets.
     pub bytes_free: u64,
@@ -64,8 +70,8 @@ pub struct Forecast {
 }
 
 impl Forecast {
-    /// Of the generations up to the last one. Where no generation has been timed, games are played for a second; the stop
-    /// flag of the context ends games that take longer.
+    /// Of the generations up to the last one. Where no generation has been timed, games are played
+    /// for a second; the stop flag of the context ends games that take longer.
     ///
     /// # Errors
     ///
@@ -93,7 +99,8 @@ impl Forecast {
                 )
             }
         };
-        // The games of a generation that has begun are there already, and a restart removes all of them.
+        // The games of a generation that has begun are there already, and a restart removes all of
+        // them.
         let begun = generations(lineage.datasets, Stage::Generate)?
             .into_iter()
             .filter(|begun| next <= *begun);
@@ -167,7 +174,8 @@ fn added(config: &LoadedConfig, next: u32, last: u32) -> u32 {
     }
 }
 
-/// The mean seconds of the latest generations before the next one that a gate has judged, if there are any.
+/// The mean seconds of the latest generations before the next one that a gate has judged, if there
+/// are any.
 pub fn recent_seconds(calls: &[CallRecord], next: u32) -> Option<f64> {
     let made = calls_by_generation(calls);
     let is_judging =
@@ -181,7 +189,8 @@ pub fn recent_seconds(calls: &[CallRecord], next: u32) -> Option<f64> {
     (!recent.is_empty()).then(|| recent.iter().sum::<f64>() / recent.len() as f64)
 }
 
-/// The bytes and the memory that a generation takes: the newest finished one tells its bytes, else the numbers of games and weights.
+/// The bytes and the memory that a generation takes: the newest finished one tells its bytes, else
+/// the numbers of games and weights.
 fn size(config: &LoadedConfig, datasets: &Path, next: u32) -> Result<(u64, u64), ArtifactError> {
     let rows = config
         .config
@@ -215,8 +224,8 @@ fn bytes_of(games: u64, others: u64, bytes: u64) -> u64 {
     (bytes as f64 / others as f64 * games as f64) as u64
 }
 
-/// The model that plays most of the generations up to the last one: a trained one, for which the model that ships stands as long
-/// as there is none.
+/// The model that plays most of the generations up to the last one: a trained one, for which the
+/// model that ships stands as long as there is none.
 fn usual_player(first: LoadedModel, next: u32, last: u32) -> LoadedModel {
     if next < last && first.model.mpc.is_empty() {
         LoadedModel::builtin(Builtin::Champion)
@@ -428,8 +437,9 @@ mod tests {
     #[test]
     fn a_game_takes_its_share_of_the_time_until_enough_are_played() {
         let weak = LoadedModel::builtin(Builtin::DiscCount);
-        // A twentieth of the games is one, after which nobody looks at the clock before the end; or two, but the second that they
-        // may take is over after the first. Where the stop flag is raised, no game ends.
+        // A twentieth of the games is one, after which nobody looks at the clock before the end; or
+        // two, but the second that they may take is over after the first. Where the stop flag is
+        // raised, no game ends.
         for (games, is_stopped, expected) in [
             (20, false, (1.0, false)),
             (40, false, (2.0, false)),

@@ -1,8 +1,9 @@
 //! What a run no longer needs: old generations and the versions that only they made.
 //!
-//! The newest generations stay with everything their steps name, so that each is still recognized as done. The older
-//! ones are closed: `closed.json` says so before anything is removed, and no stage works on them again. Of these we keep
-//! the self-play that training windows still reach, the gates behind promotions, and the versions behind champions.
+//! The newest generations stay with everything their steps name, so that each is still recognized
+//! as done. The older ones are closed: `closed.json` says so before anything is removed, and no
+//! stage works on them again. Of these we keep the self-play that training windows still reach, the
+//! gates behind promotions, and the versions behind champions.
 
 use super::folders::{DatasetFolder, generation_folder, generation_of, generations, selfplay};
 use super::lineage::Lineage;
@@ -51,8 +52,8 @@ impl GcPlan {
 ///
 /// # Errors
 ///
-/// A folder that is in use ([`ArtifactError::Busy`]), a damaged document, or a system error: then nothing is certain to be
-/// unreachable.
+/// A folder that is in use ([`ArtifactError::Busy`]), a damaged document, or a system error: then
+/// nothing is certain to be unreachable.
 pub fn plan(lineage: &Lineage<'_>) -> Result<GcPlan, StageError> {
     check_idle(lineage.registry, lineage.datasets)?;
     plan_of_idle(lineage)
@@ -99,7 +100,8 @@ pub fn closed_text(last: u32) -> Option<String> {
     }
 }
 
-/// Removes what nothing reachable needs, and what killed processes left behind, after noting which generations are closed.
+/// Removes what nothing reachable needs, and what killed processes left behind, after noting which
+/// generations are closed.
 ///
 /// # Errors
 ///
@@ -290,7 +292,8 @@ fn needless_versions<'a>(
         .collect())
 }
 
-/// Whether any folder from the root down to the path is a symbolic link; of a relative root, any folder at all.
+/// Whether any folder from the root down to the path is a symbolic link; of a relative root, any
+/// folder at all.
 fn is_behind_link(root: &Path, path: &Path) -> Result<bool, ArtifactError> {
     for folder in path
         .ancestors()

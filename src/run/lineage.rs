@@ -1,7 +1,8 @@
 //! `lineage.json` of a registry: the config and the player of each generation of a run.
 //!
-//! A config is recorded with the first generation it makes, a player when its generation begins. So a rerun makes the same
-//! generations, even if the config file or the champion has changed in the meantime.
+//! A config is recorded with the first generation it makes, a player when its generation begins. So
+//! a rerun makes the same generations, even if the config file or the champion has changed in the
+//! meantime.
 
 use super::config_entry::{ConfigEntry, continued};
 use super::error::RunError;
@@ -189,8 +190,8 @@ impl<'a> Lineage<'a> {
         self.finished
     }
 
-    /// The last generation that is or was finished, even if its verdict is gone: one begins only after the one before it has ended,
-    /// and the first verdict that promotes is that of the first.
+    /// The last generation that is or was finished, even if its verdict is gone: one begins only
+    /// after the one before it has ended, and the first verdict that promotes is that of the first.
     pub fn settled(&self) -> u32 {
         let begun = self
             .file
@@ -201,8 +202,8 @@ impl<'a> Lineage<'a> {
         self.finished.max(begun.saturating_sub(1)).max(promoted)
     }
 
-    /// Refuses a run that lacks champion.json although closed generations promoted a version: gc could not tell what led to champions
-    /// from what nothing needs.
+    /// Refuses a run that lacks champion.json although closed generations promoted a version: gc
+    /// could not tell what led to champions from what nothing needs.
     pub(super) fn check_promotions(&self) -> Result<(), ArtifactError> {
         let path = self.registry.folder().join("champion.json");
         match &self.closed.champion {
@@ -238,7 +239,8 @@ impl<'a> Lineage<'a> {
             .unwrap_or(closed);
     }
 
-    /// The player of a generation: the recorded one, or before it begins the champion, else the start in the config.
+    /// The player of a generation: the recorded one, or before it begins the champion, else the
+    /// start in the config.
     ///
     /// # Errors
     ///
@@ -265,7 +267,8 @@ impl<'a> Lineage<'a> {
         })
     }
 
-    /// Whether the record is binding: before a generation is finished, a different config starts the run over.
+    /// Whether the record is binding: before a generation is finished, a different config starts
+    /// the run over.
     fn keeps_record(&self) -> bool {
         let first = self.file.configs.first();
         0 < self.settled()
@@ -290,7 +293,8 @@ impl<'a> Lineage<'a> {
         Ok(begun)
     }
 
-    /// The datasets that the training of a generation reads, oldest first: its own and those before it, `window` in all.
+    /// The datasets that the training of a generation reads, oldest first: its own and those before
+    /// it, `window` in all.
     pub fn training_folders(
         &self,
         generation: u32,
@@ -299,7 +303,8 @@ impl<'a> Lineage<'a> {
         let mut folders = Vec::new();
         for older in (generation + 1).saturating_sub(window).max(1)..=generation {
             let folder = generation_folder(self.datasets, Stage::Generate, older);
-            // Of closed generations only those inside the old window are still there; a larger window finds no more.
+            // Of closed generations only those inside the old window are still there; a larger
+            // window finds no more.
             if self.closed.generation < older || exists(&folder.join("manifest.json"))? {
                 folders.push(folder);
             }
@@ -317,7 +322,8 @@ impl<'a> Lineage<'a> {
         }
     }
 
-    /// The config of a generation that the loop would use now: the recorded one once a generation is finished.
+    /// The config of a generation that the loop would use now: the recorded one once a generation
+    /// is finished.
     ///
     /// # Errors
     ///
@@ -333,12 +339,13 @@ impl<'a> Lineage<'a> {
         }
     }
 
-    /// Records the config, or refuses it; finished generations keep theirs. Returns what the generation that has begun loses by
-    /// it.
+    /// Records the config, or refuses it; finished generations keep theirs. Returns what the
+    /// generation that has begun loses by it.
     ///
     /// # Errors
     ///
-    /// A change that finished generations forbid, datasets that are not the run's to replace, or a system error.
+    /// A change that finished generations forbid, datasets that are not the run's to replace, or a
+    /// system error.
     pub fn take_config(&mut self, change: Change) -> Result<Option<Loss>, StageError> {
         let settled = self.settled();
         let recorded = self.file.config_of(settled + 1).cloned();

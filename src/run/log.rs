@@ -1,5 +1,5 @@
-//! `run.log`: one line per call of a stage, with its times; how fast self-play was, and how busy the threads were. A side file: no
-//! result depends on it.
+//! `run.log`: one line per call of a stage, with its times; how fast self-play was, and how busy
+//! the threads were. A side file: no result depends on it.
 
 use crate::artifact::ArtifactError;
 use crate::artifact::publish::{append_line, read_bounded};
@@ -73,7 +73,8 @@ pub fn append_call(registry: &Path, record: &CallRecord) -> Result<(), ArtifactE
     )
 }
 
-/// The calls of the log of a registry, oldest first; none if there is no log. Lines that are not records are skipped.
+/// The calls of the log of a registry, oldest first; none if there is no log. Lines that are not
+/// records are skipped.
 pub fn read_calls(registry: &Path) -> Result<Vec<CallRecord>, ArtifactError> {
     let bytes = match read_bounded(&registry.join(RUN_LOG_NAME), SIZE_MAX) {
         Err(ArtifactError::Missing { .. }) => return Ok(Vec::new()),
@@ -95,7 +96,8 @@ pub fn versions_made(calls: &[CallRecord]) -> BTreeSet<(u32, String)> {
         .collect()
 }
 
-/// The calls that did work, by generation; of a generation that was made again, those of its last try.
+/// The calls that did work, by generation; of a generation that was made again, those of its last
+/// try.
 pub fn calls_by_generation<'c>(
     calls: impl IntoIterator<Item = &'c CallRecord>,
 ) -> BTreeMap<u32, Vec<&'c CallRecord>> {
@@ -108,7 +110,8 @@ pub fn calls_by_generation<'c>(
             continue;
         };
         let made = found.entry(generation).or_default();
-        // Self-play that comes after another stage, or after it was finished, makes the generation again.
+        // Self-play that comes after another stage, or after it was finished, makes the generation
+        // again.
         let is_over = |last: &&CallRecord| {
             last.stage != call.stage || (last.outcome == CallOutcome::Done && !last.shards)
         };
@@ -132,11 +135,13 @@ pub struct PlaySpeed {
 }
 
 impl PlaySpeed {
-    /// That of a generation with this number of games; `None` if the log does not say when they were finished.
+    /// That of a generation with this number of games; `None` if the log does not say when they
+    /// were finished.
     pub fn of(calls: &[CallRecord], generation: u32, games: u64) -> Option<Self> {
         let mut plays = calls_by_generation(calls).remove(&generation)?;
         plays.retain(|call| call.stage == Stage::Generate.name());
-        // Games that shards made have two finished calls: one ran the shards, and one checked what they made.
+        // Games that shards made have two finished calls: one ran the shards, and one checked what
+        // they made.
         let is_finished = plays
             .iter()
             .any(|call| call.outcome == CallOutcome::Done && !call.shards);

@@ -1,4 +1,5 @@
-//! What the next generation of a run needs: its number, its config, who plays it, and the datasets it trains on.
+//! What the next generation of a run needs: its number, its config, who plays it, and the datasets
+//! it trains on.
 
 use super::error::RunError;
 use super::folders::{DatasetFolder, GENERATIONS_MAX, generation_folder};
@@ -59,17 +60,21 @@ pub struct Next {
 
 /// After this number of generations the champion plays a former one.
 const DRIFT_GENERATIONS: u32 = 5;
-/// It plays the oldest one within this distance on the ladder: matches of players further apart say little.
+/// It plays the oldest one within this distance on the ladder: matches of players further apart say
+/// little.
 const DRIFT_ELO_MAX: f64 = 300.0;
 
 impl Lineage<'_> {
-    /// Takes the config into the run and begins the next generation, which fixes its config and who plays it.
+    /// Takes the config into the run and begins the next generation, which fixes its config and who
+    /// plays it.
     ///
-    /// The caller holds the lock of the run. `announce` is called before a restart removes anything.
+    /// The caller holds the lock of the run. `announce` is called before a restart removes
+    /// anything.
     ///
     /// # Errors
     ///
-    /// A config that conflicts with finished generations, a finished stage with other inputs, or a system error.
+    /// A config that conflicts with finished generations, a finished stage with other inputs, or a
+    /// system error.
     pub fn begin_next(
         &mut self,
         change: Change,
@@ -104,7 +109,8 @@ impl Lineage<'_> {
         self.next(next, last)
     }
 
-    /// What [`Lineage::begin_next`] would do, and what a restart would remove first; nothing is written.
+    /// What [`Lineage::begin_next`] would do, and what a restart would remove first; nothing is
+    /// written.
     pub fn preview_next(
         &mut self,
         change: Change,
@@ -128,7 +134,8 @@ impl Lineage<'_> {
         ))
     }
 
-    /// Refuses a registry with versions or promotions and no record of how they came about, unless all of it is to be made again.
+    /// Refuses a registry with versions or promotions and no record of how they came about, unless
+    /// all of it is to be made again.
     fn check_record(&self, change: Change) -> Result<(), StageError> {
         self.check_promotions()?;
         if !self.file.configs.is_empty() || self.restart_from(change) == Some(1) {
@@ -160,7 +167,8 @@ impl Lineage<'_> {
         Err(ArtifactError::conflict(folder, reason).into())
     }
 
-    /// The generations that a restart makes again, if they are not named: those that had begun; 0 without a restart.
+    /// The generations that a restart makes again, if they are not named: those that had begun; 0
+    /// without a restart.
     ///
     /// # Errors
     ///
@@ -195,8 +203,8 @@ impl Lineage<'_> {
         last.min(GENERATIONS_MAX)
     }
 
-    /// The next generation, unless what is there was made from other inputs than the record says; of the generation that has begun,
-    /// what a changed config has `superseded` does not count.
+    /// The next generation, unless what is there was made from other inputs than the record says;
+    /// of the generation that has begun, what a changed config has `superseded` does not count.
     fn coming(&self, superseded: Option<&Loss>) -> Result<u32, StageError> {
         let steps = run_steps(self)?;
         let settled = self.settled();

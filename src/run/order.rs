@@ -23,7 +23,8 @@ pub enum Source {
     Made(Stage),
 }
 
-/// The stages of a generation, in their order. If the last accepts its candidate, that becomes champion.
+/// The stages of a generation, in their order. If the last accepts its candidate, that becomes
+/// champion.
 pub const GENERATION: [Link; 4] = [
     Link {
         stage: Stage::Generate,

@@ -1,4 +1,5 @@
-//! `run.json`: the record of the last call of the pipeline, as its readers see it. The loop writes it.
+//! `run.json`: the record of the last call of the pipeline, as its readers see it. The loop writes
+//! it.
 
 use super::log::SIZE_MAX;
 use crate::artifact::publish::{publish_bytes, read_bounded};
@@ -33,7 +34,8 @@ pub struct LastCall {
 }
 
 impl LastCall {
-    /// That of a registry. A side file: one that is damaged says nothing, and the next call of the pipeline replaces it.
+    /// That of a registry. A side file: one that is damaged says nothing, and the next call of the
+    /// pipeline replaces it.
     pub fn read(registry: &Path) -> Result<Option<Self>, ArtifactError> {
         match read_bounded(&registry.join(RUN_RECORD_NAME), SIZE_MAX) {
             Err(ArtifactError::Missing { .. }) => Ok(None),
@@ -42,7 +44,8 @@ impl LastCall {
     }
 }
 
-/// Puts the champion of a registry into a record, which may be older than the last promotion; whether anything changed.
+/// Puts the champion of a registry into a record, which may be older than the last promotion;
+/// whether anything changed.
 fn set_champion(record: &mut Value, registry: &Path) -> Result<bool, ArtifactError> {
     let champions = ChampionFile::read(registry)?;
     let champion = champions

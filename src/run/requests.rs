@@ -1,5 +1,5 @@
-//! What a generation asks of its stages. The request for each follows from the config and the folders of the run, and from what the
-//! stages before it have made.
+//! What a generation asks of its stages. The request for each follows from the config and the
+//! folders of the run, and from what the stages before it have made.
 
 use super::folders::generation_folder;
 use super::lineage::Lineage;

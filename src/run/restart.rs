@@ -22,7 +22,8 @@ impl Lineage<'_> {
     ///
     /// # Errors
     ///
-    /// A closed generation, whose successors cannot be made again without it, or a damaged document.
+    /// A closed generation, whose successors cannot be made again without it, or a damaged
+    /// document.
     pub fn loss(&self, from: u32) -> Result<Option<Loss>, StageError> {
         let closed = self.closed.generation;
         if from <= closed {
@@ -70,12 +71,13 @@ impl Lineage<'_> {
         Ok((!loss.folders.is_empty()).then_some(loss))
     }
 
-    /// What a changed config makes way for: what the generation that has begun and is not finished has made with the `recorded`
-    /// config and not with this one; `None` if there is nothing.
+    /// What a changed config makes way for: what the generation that has begun and is not finished
+    /// has made with the `recorded` config and not with this one; `None` if there is nothing.
     ///
     /// # Errors
     ///
-    /// Datasets of the generation that were not made as recorded, which are not the run's to remove.
+    /// Datasets of the generation that were not made as recorded, which are not the run's to
+    /// remove.
     pub(super) fn superseded(&self, recorded: &ConfigEntry) -> Result<Option<Loss>, StageError> {
         let generation = self.settled() + 1;
         let of_generation = |steps: RunSteps| -> Vec<StageState> {
@@ -119,7 +121,8 @@ impl Lineage<'_> {
         Ok(Some(loss))
     }
 
-    /// Removes what a changed config makes way for, the latest first, so that what is left is always as recorded.
+    /// Removes what a changed config makes way for, the latest first, so that what is left is
+    /// always as recorded.
     pub(super) fn remove_superseded(&self, loss: &Loss) -> Result<(), StageError> {
         check_idle(self.registry, self.datasets)?;
         loss.folders
@@ -150,8 +153,8 @@ impl Lineage<'_> {
         .into()
     }
 
-    /// Removes everything from a generation on, which is this loss: first from the records, so that nothing names what no longer
-    /// exists.
+    /// Removes everything from a generation on, which is this loss: first from the records, so that
+    /// nothing names what no longer exists.
     ///
     /// # Errors
     ///

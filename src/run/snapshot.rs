@@ -1,4 +1,5 @@
-//! A run's own copy of a config and the files it names: `config/generation=NNNN/` of the registry, from that generation on.
+//! A run's own copy of a config and the files it names: `config/generation=NNNN/` of the registry,
+//! from that generation on.
 
 use super::config_entry::{BOOK, ConfigEntry, FEATURES};
 use super::error::RunError;
@@ -22,8 +23,9 @@ pub fn path(registry: &Path, run: &str, from: u32) -> PathBuf {
     in_generation(&registry.join(CONFIG), from).join(format!("{run}.toml"))
 }
 
-/// Writes the snapshot of an entry; files that are already the same are not written. The files that the config names are those of
-/// `loaded`, if that is still the entry's config; otherwise an existing snapshot keeps its own.
+/// Writes the snapshot of an entry; files that are already the same are not written. The files that
+/// the config names are those of `loaded`, if that is still the entry's config; otherwise an
+/// existing snapshot keeps its own.
 pub fn write(
     registry: &Path,
     loaded: &LoadedConfig,

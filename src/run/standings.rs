@@ -1,4 +1,5 @@
-//! The ladder of a run: Elo of all versions and built-ins that met in matches whose verdicts lie among its datasets.
+//! The ladder of a run: Elo of all versions and built-ins that met in matches whose verdicts lie
+//! among its datasets.
 
 use super::folders::{RunGate, other_verdicts};
 use crate::artifact::{
@@ -33,8 +34,9 @@ impl Standing {
     }
 }
 
-/// The ladder of a run, best first: of all its finished gates, and of every other match of two of its models whose verdict lies
-/// among its datasets. Square weights have 0 Elo; without them, the first gate's baseline.
+/// The ladder of a run, best first: of all its finished gates, and of every other match of two of
+/// its models whose verdict lies among its datasets. Square weights have 0 Elo; without them, the
+/// first gate's baseline.
 ///
 /// # Errors
 ///

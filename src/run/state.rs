@@ -143,7 +143,8 @@ impl Seen {
         Ok(known)
     }
 
-    /// Whether this program makes a generation's steps: it has the algorithms and the player that made it.
+    /// Whether this program makes a generation's steps: it has the algorithms and the player that
+    /// made it.
     fn can_be_computed(
         &mut self,
         lineage: &Lineage<'_>,
@@ -168,7 +169,8 @@ impl Seen {
     }
 }
 
-/// The stages of a finished generation whose steps this program can no longer compute, by their recorded ids.
+/// The stages of a finished generation whose steps this program can no longer compute, by their
+/// recorded ids.
 fn recorded(lineage: &Lineage<'_>, generation: u32) -> impl Iterator<Item = StageState> {
     let (verdict, versions) = (lineage.verdict(generation), &lineage.versions);
     let candidate = verdict.and_then(|verdict| versions.with_content(verdict.candidate.content));
@@ -193,7 +195,8 @@ fn recorded(lineage: &Lineage<'_>, generation: u32) -> impl Iterator<Item = Stag
 }
 
 impl StageState {
-    /// Whether what is in the folder of its dataset was made with this config. With algorithms of the past only these may differ.
+    /// Whether what is in the folder of its dataset was made with this config. With algorithms of
+    /// the past only these may differ.
     pub(super) fn is_as_recorded(&self, entry: &ConfigEntry) -> bool {
         let only_algorithm = |because: &String| {
             because.starts_with("algorithm is") || because == "another algorithm"
@@ -223,7 +226,8 @@ impl StageState {
 }
 
 impl Walk<'_> {
-    /// The stages of the generation; whether all are done. Its player is known once the previous one is done.
+    /// The stages of the generation; whether all are done. Its player is known once the previous
+    /// one is done.
     fn generation(mut self) -> Result<bool, StageError> {
         if self.blocked.is_none() {
             let player = self.player()?;
@@ -236,7 +240,8 @@ impl Walk<'_> {
         Ok(is_done)
     }
 
-    /// Adds a stage as far as its inputs are known; if they are not, an earlier result of it is stale. Whether it is done.
+    /// Adds a stage as far as its inputs are known; if they are not, an earlier result of it is
+    /// stale. Whether it is done.
     fn stage(&mut self, link: &Link) -> Result<bool, StageError> {
         let (stage, generation) = (link.stage, self.requests.generation);
         let is_known = link
@@ -276,7 +281,8 @@ impl Walk<'_> {
         } else {
             self.folder(stage)
         };
-        // A registry's lock does not name its generation: it is the one whose inputs are known and whose result is not.
+        // A registry's lock does not name its generation: it is the one whose inputs are known and
+        // whose result is not.
         let is_running = !is_done && FolderLock::is_held(&folder, stage.facts().lock())?;
         self.seen.stages.push(StageState {
             parts: product.parts,

@@ -47,7 +47,8 @@ pub struct RunStatus {
     pub bytes_on_disk: u64,
     /// What the config changes for generations that are finished; `renma run` refuses it.
     pub changes: Vec<String>,
-    /// The keys that the config does not name, and whose default is not the run's value, which it keeps.
+    /// The keys that the config does not name, and whose default is not the run's value, which it
+    /// keeps.
     pub moved_defaults: Vec<String>,
     /// The ratings of all players of its gates, best first.
     pub ladder: Vec<Standing>,
@@ -124,7 +125,8 @@ pub fn generation_lines(
         let document = document.and_then(|known| known.document);
         let training = document.and_then(|document| train_metrics(versions, &document));
         let exact_mae = training.as_ref().and_then(|metrics| metrics.exact_mae);
-        // An error on the rows that were trained on is not the held-out error that a line has room for.
+        // An error on the rows that were trained on is not the held-out error that a line has room
+        // for.
         let metrics = training.filter(|metrics| metrics.held_out);
         lines.push(GenerationLine {
             generation,

@@ -1,5 +1,6 @@
-//! A folder for the runs of an installed program: `pipeline.sh`, the configs with their pattern sets, the SQL and the examples that read
-//! datasets, the scripts of a nightly job, `datasets` and `models`.
+//! A folder for the runs of an installed program: `pipeline.sh`, the configs with their pattern
+//! sets, the SQL and the examples that read datasets, the scripts of a nightly job, `datasets` and
+//! `models`.
 
 use crate::artifact::ArtifactError;
 use crate::artifact::publish::{
@@ -45,12 +46,13 @@ const FILES: [(&str, &str); 10] = [
     ),
 ];
 
-/// Makes a folder one to work in, and names the files that it lacked, in order. Those that are there already stay.
+/// Makes a folder one to work in, and names the files that it lacked, in order. Those that are
+/// there already stay.
 ///
 /// # Errors
 ///
-/// A file with another content, which is never overwritten, or a system error. What is refused at once leaves
-/// the folder as it was.
+/// A file with another content, which is never overwritten, or a system error. What is refused at
+/// once leaves the folder as it was.
 pub fn make_workspace(folder: &Path) -> Result<Vec<String>, ArtifactError> {
     if exists(folder)? && !is_folder(folder)? {
         return Err(ArtifactError::refused(

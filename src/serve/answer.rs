@@ -24,7 +24,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// A long game as GGF takes a tenth of it.
 const BODY_SIZE_MAX: usize = 16 * 1024;
 
-/// The page runs its own scripts, has its own style and asks its own server: nothing else, wherever a text comes from.
+/// The page runs its own scripts, has its own style and asks its own server: nothing else, wherever
+/// a text comes from.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

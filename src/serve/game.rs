@@ -51,8 +51,8 @@ impl TryFrom<GameRequest> for CheckedRequest {
 }
 
 impl CheckedRequest {
-    /// The moves, and the positions before the first and after each of them. Colors are `X`, which is black, and `O`; the start
-    /// is empty if it is the usual one.
+    /// The moves, and the positions before the first and after each of them. Colors are `X`, which
+    /// is black, and `O`; the start is empty if it is the usual one.
     pub fn positions(&self) -> Value {
         let (game, start) = (&self.game, self.game.start());
         let is_usual = start == ColoredPosition::START;
@@ -81,8 +81,9 @@ impl CheckedRequest {
         })
     }
 
-    /// The legal moves with their values, best first, in discs from the side to move, and best play as far as it is known, each
-    /// move with its side and without passes. Looks ahead further and further, up to the level or until it is stopped: the depth is zero if the time did not
+    /// The legal moves with their values, best first, in discs from the side to move, and best play
+    /// as far as it is known, each move with its side and without passes. Looks ahead further and
+    /// further, up to the level or until it is stopped: the depth is zero if the time did not
     /// suffice for any search.
     pub fn analyze(&self, model: &Model, stop: &AtomicBool) -> Value {
         let empties = self.game.latest().position.empties();
@@ -122,7 +123,8 @@ impl CheckedRequest {
         answer
     }
 
-    /// The engine's move, the first legal one if it was stopped at once. There is none if the game is over.
+    /// The engine's move, the first legal one if it was stopped at once. There is none if the game
+    /// is over.
     pub fn reply(&self, model: &Model, stop: &AtomicBool) -> Self {
         let mut session = self.session(self.level.limits(), model, stop);
         let mut next = self.clone();
@@ -133,8 +135,9 @@ impl CheckedRequest {
         next
     }
 
-    /// Compares every move with the best one, as deep as every review and whatever the level, until it is stopped. Values are
-    /// those before the move, in discs for black; the index counts the moves before it, passes left out.
+    /// Compares every move with the best one, as deep as every review and whatever the level, until
+    /// it is stopped. Values are those before the move, in discs for black; the index counts the
+    /// moves before it, passes left out.
     pub fn review(&self, model: &Model, stop: &AtomicBool) -> Value {
         let mut session = self.session(REVIEW_LIMITS, model, stop);
         let (mut moves, mut complete) = (Vec::new(), true);

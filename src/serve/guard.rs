@@ -3,8 +3,8 @@
 use hyper::header::{CONTENT_TYPE, HOST, HeaderMap, HeaderName, ORIGIN};
 use hyper::{Method, StatusCode};
 
-/// The names under which a browser of this machine reaches the server. A foreign name that resolves to this machine is not one
-/// of them.
+/// The names under which a browser of this machine reaches the server. A foreign name that resolves
+/// to this machine is not one of them.
 const NAMES: [&str; 2] = ["127.0.0.1", "localhost"];
 
 /// Refuses a request that another site may have sent.

@@ -47,8 +47,9 @@ impl Pool {
         Self { queue }
     }
 
-    /// Does some work, which ends soon after its flag is raised: at the deadline, or as soon as nobody waits for it. `None`: too
-    /// much work is waiting, the time was over before it began, or it panicked.
+    /// Does some work, which ends soon after its flag is raised: at the deadline, or as soon as
+    /// nobody waits for it. `None`: too much work is waiting, the time was over before it began, or
+    /// it panicked.
     pub async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&AtomicBool) -> T + Send + 'static,

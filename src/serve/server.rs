@@ -1,4 +1,5 @@
-//! Connections: loopback only, one request each, few at a time, and none for long. Slow ones are dropped for new ones.
+//! Connections: loopback only, one request each, few at a time, and none for long. Slow ones are
+//! dropped for new ones.
 
 use super::answer::{Site, answer};
 use crate::artifact::LoadedModel;
@@ -43,8 +44,8 @@ pub enum ServeError {
     Start(#[source] io::Error),
 }
 
-/// Serves the pages until `stop` is raised: a model to play with, and the run of a registry. `ready` gets the address, and says
-/// whether to begin; port 0 takes a free port.
+/// Serves the pages until `stop` is raised: a model to play with, and the run of a registry.
+/// `ready` gets the address, and says whether to begin; port 0 takes a free port.
 ///
 /// # Errors
 ///
@@ -75,7 +76,8 @@ pub fn serve(
                     let (site, raised) = (Arc::clone(&site), Arc::clone(&searches));
                     let task = tokio::spawn(async move { converse(stream, &site, &raised).await });
                     connections.push_back(Connection { task, searches });
-                    // The task begins before the next connection comes, so that no connection is dropped unheard.
+                    // The task begins before the next connection comes, so that no connection is
+                    // dropped unheard.
                     yield_now().await;
                 }
                 // A connection that is gone already, or no file left for it.
@@ -118,6 +120,7 @@ pub async fn converse(
         .max_buf_size(HEAD_SIZE_MAX)
         .keep_alive(false);
     let connection = http.serve_connection(TokioIo::new(stream), service);
-    // A client that disconnects or is too slow gets no answer, and that is not an error of the server.
+    // A client that disconnects or is too slow gets no answer, and that is not an error of the
+    // server.
     let _ended = timeout(CONNECTION_TIME, connection).await;
 }

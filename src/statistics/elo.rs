@@ -8,7 +8,8 @@ pub const INTERVAL: f64 = 1.96;
 /// The clamped shares of points give 2,400: beyond this, an Elo difference is not known.
 const ELO_KNOWN: f64 = 2399.0;
 
-/// Elo and the low and high end of its interval: `errors` standard errors of the pair mean to each side.
+/// Elo and the low and high end of its interval: `errors` standard errors of the pair mean to each
+/// side.
 pub fn interval_of(pairs: PairCounts, errors: f64) -> [f64; 3] {
     let moments = PairMoments::new(pairs);
     [0.0, -errors, errors].map(|errors| elo(moments.points + errors * moments.error()))
@@ -19,7 +20,8 @@ pub fn known_elo(elo: f64) -> Option<f64> {
     (elo.round().abs() < ELO_KNOWN).then_some(elo)
 }
 
-/// An Elo difference with its interval; where all games were won, or as many as if they all were, only the bound that is known.
+/// An Elo difference with its interval; where all games were won, or as many as if they all were,
+/// only the bound that is known.
 pub fn elo_text(elo_low_high: [f64; 3]) -> String {
     // Zero is printed without a sign.
     let [elo, low, high] = elo_low_high.map(|value| value.round() + 0.0);
@@ -31,7 +33,8 @@ pub fn elo_text(elo_low_high: [f64; 3]) -> String {
     }
 }
 
-/// The Elo difference at which this share of points is expected; shares of 0 and 1 are clamped to one in a million.
+/// The Elo difference at which this share of points is expected; shares of 0 and 1 are clamped to
+/// one in a million.
 fn elo(points: f64) -> f64 {
     let points = points.clamp(1e-6, 1.0 - 1e-6);
     -400.0 * libm::log10(1.0 / points - 1.0)

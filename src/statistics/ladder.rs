@@ -1,15 +1,18 @@
-//! Elo ratings of all players that met in gates: a Bradley-Terry fit to the points of pairs, with a weak prior.
+//! Elo ratings of all players that met in gates: a Bradley-Terry fit to the points of pairs, with a
+//! weak prior.
 //!
-//! Player i scores s = 1 / (1 + 10^((rⱼ − rᵢ) / 400)) per pair against j. A match of n pairs with mean m counts as n·w
-//! decisive games: its log-likelihood is n·w·(m·ln s + (1 − m)·ln(1 − s)), where w = m(1 − m) / variance of a pair, so
-//! pairs that vary less than coin flips carry more weight. The prior keeps the rating of a player finite that won or lost
-//! everything. Newton's method finds the maximum of the concave sum; intervals come from its curvature.
+//! Player i scores s = 1 / (1 + 10^((rⱼ − rᵢ) / 400)) per pair against j. A match of n pairs with
+//! mean m counts as n·w decisive games: its log-likelihood is n·w·(m·ln s + (1 − m)·ln(1 − s)),
+//! where w = m(1 − m) / variance of a pair, so pairs that vary less than coin flips carry more
+//! weight. The prior keeps the rating of a player finite that won or lost everything. Newton's
+//! method finds the maximum of the concave sum; intervals come from its curvature.
 
 use super::elo::INTERVAL;
 use super::pairs::{PairCounts, PairMoments};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The standard deviation of the prior around the anchor, in Elo: wide enough that it weighs less than one pair.
+/// The standard deviation of the prior around the anchor, in Elo: wide enough that it weighs less
+/// than one pair.
 const PRIOR_ELO: f64 = 1000.0;
 
 /// Elo for a factor e of the odds: 400 / ln 10.
@@ -160,7 +163,8 @@ fn log_posterior(evidence: &[Evidence], ratings: &[f64]) -> f64 {
     matches.sum::<f64>() + prior.sum::<f64>()
 }
 
-/// A symmetric matrix by rows: the entries that are not zero. Players that never met have none, and most never did.
+/// A symmetric matrix by rows: the entries that are not zero. Players that never met have none, and
+/// most never did.
 type SparseMatrix = Vec<BTreeMap<usize, f64>>;
 
 /// The gradient of the log-posterior, and its curvature (the negated second derivatives).
@@ -193,15 +197,17 @@ fn derivatives(evidence: &[Evidence], ratings: &[f64]) -> (Vec<f64>, SparseMatri
     (gradient, curvature)
 }
 
-/// A pivot of an elimination: its place, its diagonal entry, and the multiples of its row that others lost.
+/// A pivot of an elimination: its place, its diagonal entry, and the multiples of its row that
+/// others lost.
 struct Pivot {
     place: usize,
     diagonal: f64,
     factors: Vec<(usize, f64)>,
 }
 
-/// A positive definite matrix as L·D·Lᵀ, eliminated in the order of fewest neighbors: a ladder is nearly a tree, whose leaves
-/// leave no new entries behind, so that the work grows with the number of matches.
+/// A positive definite matrix as L·D·Lᵀ, eliminated in the order of fewest neighbors: a ladder is
+/// nearly a tree, whose leaves leave no new entries behind, so that the work grows with the number
+/// of matches.
 struct Elimination(Vec<Pivot>);
 
 impl Elimination {
@@ -255,7 +261,8 @@ impl Elimination {
         values
     }
 
-    /// The diagonal of the inverse, from those of its entries that L has (Takahashi, Fagan and Chen, 1973).
+    /// The diagonal of the inverse, from those of its entries that L has (Takahashi, Fagan and
+    /// Chen, 1973).
     fn inverse_diagonal(&self) -> Vec<f64> {
         let mut inverse: SparseMatrix = vec![BTreeMap::new(); self.0.len()];
         for pivot in self.0.iter().rev() {

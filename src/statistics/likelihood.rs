@@ -1,10 +1,11 @@
 //! The maximum-likelihood distribution of pair scores under a given strength.
 //!
-//! A pair scores 0, ¼, ½, ¾ or 1 point per game; d is that score minus ½. With X = E\[d\] and Y = E\[d²\] the strength is
-//! t = X / √(Y − X²), so t is reached where X = τ√Y with τ = t / √(1 + t²). For every r, (Y/r + r) / 2 is at least √Y,
-//! and equal to it where r = √Y. Then the condition is linear in the shares, E\[x\] = 0 with
-//! x = d − τ/2 · (d²/r + r), and the likeliest shares are p = p̂ / (1 + λx). So there are two nested searches in
-//! brackets: for λ, in which E\[x\] decreases, and for r.
+//! A pair scores 0, ¼, ½, ¾ or 1 point per game; d is that score minus ½. With X = E\[d\] and Y =
+//! E\[d²\] the strength is t = X / √(Y − X²), so t is reached where X = τ√Y with τ = t / √(1 + t²).
+//! For every r, (Y/r + r) / 2 is at least √Y, and equal to it where r = √Y. Then the condition is
+//! linear in the shares, E\[x\] = 0 with x = d − τ/2 · (d²/r + r), and the likeliest shares are p =
+//! p̂ / (1 + λx). So there are two nested searches in brackets: for λ, in which E\[x\] decreases,
+//! and for r.
 
 /// Shares of the five outcomes of a pair, from two losses to two wins.
 pub type Shares = [f64; 5];
@@ -12,11 +13,12 @@ pub type Shares = [f64; 5];
 /// The scores of a pair, in points per game above ½.
 pub const DEVIATIONS: [f64; 5] = [-0.5, -0.25, 0.0, 0.25, 0.5];
 
-/// Intervals of r searched for a maximum when there may be several: the missing strength may come from wins by half a
-/// point or by a whole one.
+/// Intervals of r searched for a maximum when there may be several: the missing strength may come
+/// from wins by half a point or by a whole one.
 const INTERVALS: i32 = 16;
 
-/// Bisections of such an interval. The likelihood is flat at its maximum, so half the digits of r give all of its digits.
+/// Bisections of such an interval. The likelihood is flat at its maximum, so half the digits of r
+/// give all of its digits.
 const HALVINGS: u32 = 32;
 
 /// Limit on the rounds of a search for λ, so that it ends on every input.
@@ -41,7 +43,8 @@ pub fn strength(shares: Shares) -> f64 {
     first / spread.sqrt()
 }
 
-/// The shares of this strength that maximize the likelihood of the observed ones, which are all above 0.
+/// The shares of this strength that maximize the likelihood of the observed ones, which are all
+/// above 0.
 pub fn likeliest(observed: Shares, strength: f64) -> Shares {
     if strength < 0.0 {
         return reversed(likeliest(reversed(observed), -strength));
@@ -60,8 +63,9 @@ pub fn likeliest(observed: Shares, strength: f64) -> Shares {
     let second = mean(observed, DEVIATIONS.map(|d| d * d));
     let room = first * first - tau * tau * second;
     if 0.0 < first && 0.0 < room {
-        // Too strong: the shares of at most this strength are a convex set, so there is one maximum. It lies between
-        // the two r for which the observed shares satisfy the linear condition.
+        // Too strong: the shares of at most this strength are a convex set, so there is one
+        // maximum. It lies between the two r for which the observed shares satisfy the linear
+        // condition.
         let high = (first + room.sqrt()) / tau;
         return at(meeting(second / high, high, at));
     }
@@ -103,10 +107,11 @@ fn meeting(mut low: f64, mut high: f64, at: impl Fn(f64) -> Shares) -> f64 {
     (low * high).sqrt()
 }
 
-/// The maximum-likelihood shares under which `values` have mean 0; some values must be below 0 and some above.
+/// The maximum-likelihood shares under which `values` have mean 0; some values must be below 0 and
+/// some above.
 ///
-/// The least value is −1 after scaling, and λ = 1 − e with e in (0, 1]. Then the share at the least value is p̂ / e,
-/// without a difference of near numbers where e is tiny.
+/// The least value is −1 after scaling, and λ = 1 − e with e in (0, 1]. Then the share at the least
+/// value is p̂ / e, without a difference of near numbers where e is tiny.
 fn with_mean_zero(observed: Shares, values: [f64; 5]) -> Shares {
     let values = if mean(observed, values) < 0.0 {
         values.map(|value| -value)

@@ -1,5 +1,5 @@
-//! Pairs of games by their points. The two games of a pair share their opening and are not independent, so pairs are
-//! counted, not games.
+//! Pairs of games by their points. The two games of a pair share their opening and are not
+//! independent, so pairs are counted, not games.
 
 /// Pairs by half points, from none to four: LL, LD, DD or WL, WD, WW.
 pub type PairCounts = [u64; 5];
@@ -72,7 +72,8 @@ mod tests {
             "{won:?}"
         );
         assert!((won.error() - 0.15).abs() < 1e-12, "{won:?}");
-        // Padded to 1.5, 1, 4, 3, 1.5: the squares about ½ add up to 1, and the mean is 1 / 22 above it.
+        // Padded to 1.5, 1, 4, 3, 1.5: the squares about ½ add up to 1, and the mean is 1 / 22
+        // above it.
         let mixed = PairMoments::new([1, 1, 4, 3, 1]);
         assert!((mixed.points - 0.55).abs() < 1e-12, "{mixed:?}");
         assert!(

@@ -1,4 +1,5 @@
-//! Sums over points (x, y), from which means, errors and lines come: integers, so that parts can be added in any order.
+//! Sums over points (x, y), from which means, errors and lines come: integers, so that parts can be
+//! added in any order.
 
 /// The sums over some points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

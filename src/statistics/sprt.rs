@@ -1,8 +1,10 @@
-//! The sequential test: a generalized likelihood ratio of two strengths, from the five counts of pairs.
+//! The sequential test: a generalized likelihood ratio of two strengths, from the five counts of
+//! pairs.
 //!
-//! Strengths are in normalized Elo (Van den Bergh, "Normalized Elo in practice", 2021): the expected score of a game minus
-//! ½, in standard deviations of a game, times 800 / ln 10. It determines how many games show a difference, whatever the
-//! share of draws and however unbalanced the openings.
+//! Strengths are in normalized Elo (Van den Bergh, "Normalized Elo in practice", 2021): the
+//! expected score of a game minus ½, in standard deviations of a game, times 800 / ln 10. It
+//! determines how many games show a difference, whatever the share of draws and however unbalanced
+//! the openings.
 
 use super::likelihood::{Shares, likeliest, mean, strength};
 use super::pairs::PairCounts;
@@ -65,7 +67,8 @@ pub struct SequentialTest {
     pub llr_low: f64,
     /// Where it is accepted.
     pub llr_high: f64,
-    /// Without a decision, the mean number of further pairs needed if the true strength is the observed one.
+    /// Without a decision, the mean number of further pairs needed if the true strength is the
+    /// observed one.
     pub pairs_forecast: Option<u64>,
 }
 
@@ -83,7 +86,8 @@ pub struct Hypotheses {
 }
 
 impl Hypotheses {
-    /// The log-likelihood ratios at which the test ends: rejected at the first, accepted at the second (Wald, 1945).
+    /// The log-likelihood ratios at which the test ends: rejected at the first, accepted at the
+    /// second (Wald, 1945).
     ///
     /// The overshoot at a look is not corrected for; it makes the risks smaller than stated.
     pub fn bounds(&self) -> [f64; 2] {
@@ -108,7 +112,8 @@ impl Hypotheses {
         }
     }
 
-    /// The mean number of further pairs needed if the true strength is the observed one; `None` after a decision.
+    /// The mean number of further pairs needed if the true strength is the observed one; `None`
+    /// after a decision.
     pub fn forecast(&self, pairs: PairCounts) -> Option<u64> {
         let count: u64 = pairs.iter().sum();
         if count == 0 || self.decide(pairs).is_some() {
@@ -117,7 +122,8 @@ impl Hypotheses {
         let ratios = self.log_ratios(pairs);
         let llr = mean(regular(pairs), ratios);
         let drift = llr / count as f64;
-        // Pairs with one outcome have none, and rounding or what is added for unseen outcomes must not make it negative.
+        // Pairs with one outcome have none, and rounding or what is added for unseen outcomes must
+        // not make it negative.
         let variance =
             (mean(shares(pairs), ratios.map(|ratio| ratio * ratio)) - drift * drift).max(0.0);
         let [low, high] = self.bounds();
@@ -146,7 +152,8 @@ impl Hypotheses {
         }
     }
 
-    /// For each outcome of a pair, the log ratio of its maximum-likelihood shares at `nelo1` and `nelo0`.
+    /// For each outcome of a pair, the log ratio of its maximum-likelihood shares at `nelo1` and
+    /// `nelo0`.
     fn log_ratios(&self, pairs: PairCounts) -> [f64; 5] {
         let observed = shares(pairs);
         let [shares0, shares1] =
@@ -160,7 +167,8 @@ pub fn nelo(pairs: PairCounts) -> f64 {
     strength(shares(pairs)) / std::f64::consts::SQRT_2 * NELO
 }
 
-/// A strength in standard deviations of a pair: compared with one game, a pair has twice the lead and √2 times the deviation.
+/// A strength in standard deviations of a pair: compared with one game, a pair has twice the lead
+/// and √2 times the deviation.
 fn pair_strength(nelo: f64) -> f64 {
     std::f64::consts::SQRT_2 * nelo / NELO
 }
@@ -175,8 +183,8 @@ fn shares(pairs: PairCounts) -> Shares {
     counts.map(|count| count / sum)
 }
 
-/// The mean number of steps in which a random walk with this drift and variance per step leaves an interval, starting
-/// `below` above its low end and `above` below its high end (Brownian motion).
+/// The mean number of steps in which a random walk with this drift and variance per step leaves an
+/// interval, starting `below` above its low end and `above` below its high end (Brownian motion).
 fn exit_time(drift: f64, variance: f64, below: f64, above: f64) -> f64 {
     if drift < 0.0 {
         return exit_time(-drift, variance, above, below);
@@ -257,8 +265,9 @@ mod tests {
 
     #[test]
     fn sweeps_and_draws_end_the_test() {
-        // A sweep has strength t under the shares (1 ± τ) / 2 of its outcome and of the opposite one, τ² = t² / (1 + t²);
-        // draws have it if τ² of the pairs are won. At strength 0 those are ½ and 0.
+        // A sweep has strength t under the shares (1 ± τ) / 2 of its outcome and of the opposite
+        // one, τ² = t² / (1 + t²); draws have it if τ² of the pairs are won. At strength 0 those
+        // are ½ and 0.
         for (nelo0, nelo1) in [(0.0, 50.0), (0.0, 5.0), (-50.0, 0.0), (-3.0, 0.0)] {
             let strength = pair_strength(nelo0 + nelo1).abs();
             let tau = strength / (1.0 + strength * strength).sqrt();
@@ -313,7 +322,8 @@ mod tests {
 
     #[test]
     fn a_forecast_is_the_mean_exit_time_of_the_walk() {
-        // From the start, at a hypothesis and half way between them; the variance of a step is (t1 - t0)^2.
+        // From the start, at a hypothesis and half way between them; the variance of a step is (t1
+        // - t0)^2.
         let [low, high] = between(0.0, 10.0).bounds();
         for (nelo1, at_hypothesis, at_middle) in [
             (10.0, 3_200.0, 5_231.0),
@@ -367,7 +377,8 @@ mod tests {
         }
     }
 
-    /// Two equal Othello players with few draws: pairs are split, or decided by the luck of the opening.
+    /// Two equal Othello players with few draws: pairs are split, or decided by the luck of the
+    /// opening.
     const EVEN: Shares = [0.13, 0.04, 0.66, 0.04, 0.13];
 
     /// [`EVEN`] tilted by exp(κd) until it has exactly this strength.
@@ -390,7 +401,8 @@ mod tests {
         tilt(low)
     }
 
-    /// One gate against a player with the given shares, with a look every `batch` pairs and no limit.
+    /// One gate against a player with the given shares, with a look every `batch` pairs and no
+    /// limit.
     fn simulate(
         test: Hypotheses,
         shares: Shares,
@@ -437,7 +449,8 @@ mod tests {
         (accepted, pairs)
     }
 
-    /// Simulates gates at both hypotheses and halfway between, and compares them with the risks and the theory.
+    /// Simulates gates at both hypotheses and halfway between, and compares them with the risks and
+    /// the theory.
     fn check_simulated(test: Hypotheses, batch: u64, gates: u64) {
         // Three standard errors of a share of 5 %, and of one of 50 %.
         let [risk, even] =
@@ -459,8 +472,8 @@ mod tests {
             (middle.0 - 0.5).abs() <= even,
             "accepted half way: {middle:?}"
         );
-        // A look finds the walk beyond a bound by 0.583 standard deviations of what happened since the last one (Siegmund,
-        // "Sequential Analysis", 1985, corollary 8.33).
+        // A look finds the walk beyond a bound by 0.583 standard deviations of what happened since
+        // the last one (Siegmund, "Sequential Analysis", 1985, corollary 8.33).
         let step = pair_strength(test.nelo1 - test.nelo0);
         let beyond = 0.583 * step * (batch as f64).sqrt();
         let [below, above] = test.bounds().map(|bound| bound.abs() + beyond);

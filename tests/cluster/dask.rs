@@ -1,5 +1,5 @@
-//! A plan is driven on Dask workers that are separate processes, some of which are killed or stopped. Needs Python 3.10 with
-//! venv, and PyPI.
+//! A plan is driven on Dask workers that are separate processes, some of which are killed or
+//! stopped. Needs Python 3.10 with venv, and PyPI.
 
 use crate::support::workspace::{
     self, Outcome, Workspace, check_same, kill_group, pipeline, pipeline_command, reached, send,
@@ -17,7 +17,8 @@ fn cache() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache")
 }
 
-/// A workspace with a plan of many shards that take a second each, and the same games made by one call.
+/// A workspace with a plan of many shards that take a second each, and the same games made by one
+/// call.
 fn planned() -> Workspace {
     let workspace = Workspace::new();
     workspace.write(
@@ -221,7 +222,8 @@ fn a_run_that_loses_workers_and_its_driver_makes_the_bytes_of_one_machine() {
         |generation, stage, count: usize| count <= codes(&workspace, generation, stage).len();
     let mut first = start();
     assert!(reached(&mut first, || begun(1, "generate", 3)));
-    // While shards wait, each worker has one: the stage ends only when that of the stopped one runs elsewhere.
+    // While shards wait, each worker has one: the stage ends only when that of the stopped one runs
+    // elsewhere.
     send_to_group(&cluster.workers[1].0, Signal::STOP);
     assert!(
         reached(&mut first, || begun(1, "train", 1)),
@@ -363,7 +365,8 @@ fn a_scheduler_that_is_gone_or_was_never_there_is_an_error_that_may_pass() {
     check_unreachable();
 }
 
-/// A drive on a cluster of its own, which has run shards, with its temporary files in a folder of the workspace.
+/// A drive on a cluster of its own, which has run shards, with its temporary files in a folder of
+/// the workspace.
 fn begun(workspace: &Workspace) -> Child {
     std::fs::remove_dir_all(workspace.path("shards")).ok();
     std::fs::create_dir_all(workspace.path("tmp")).unwrap();
@@ -425,7 +428,8 @@ fn nothing_stays_in_the_temporary_folder_even_of_a_killed_driver() {
     check_finished(&workspace);
 }
 
-/// Sends a signal to the bridge of a drive: the drive says this and may pass, and the next one finishes.
+/// Sends a signal to the bridge of a drive: the drive says this and may pass, and the next one
+/// finishes.
 fn check_given_up(signal: Signal, words: &str) {
     let workspace = planned();
     python(&workspace);
@@ -491,7 +495,8 @@ fn no_other_user_of_the_machine_can_run_programs_in_the_cluster() {
     let workspace = planned();
     let python = python(&workspace);
     let driver = begun(&workspace);
-    // What the cluster listens on, and what a client with another certificate, or with none, gets there.
+    // What the cluster listens on, and what a client with another certificate, or with none, gets
+    // there.
     let script = "
 import asyncio, psutil, sys
 from distributed import Client, Security

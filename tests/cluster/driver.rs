@@ -1,4 +1,5 @@
-//! A plan is driven to its end by commands: the bytes of one machine, retries, clear ends and resumption.
+//! A plan is driven to its end by commands: the bytes of one machine, retries, clear ends and
+//! resumption.
 
 use crate::support::workspace::{self, Outcome, Workspace, check_same, reached, send};
 use renma::artifact::FolderLock;

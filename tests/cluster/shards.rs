@@ -1,5 +1,6 @@
-//! Stages cut into shards: made in any order, by several processes at once or twice, they give the bytes of a local run.
-//! Self-play in shards is tested in stages/generate.rs and files/lies/untrue.rs.
+//! Stages cut into shards: made in any order, by several processes at once or twice, they give the
+//! bytes of a local run. Self-play in shards is tested in stages/generate.rs and
+//! files/lies/untrue.rs.
 
 use crate::support::workspace::{self, Workspace, check_same, copy_folder};
 use renma::artifact::seal::{read_sealed, write_sealed};
@@ -524,7 +525,8 @@ fn false_samples_and_games_are_found_and_nothing_is_published() {
 /// A change of all rows of a batch.
 type Lie = fn(&mut Vec<GateGameRow>);
 
-/// Lies that no sample is needed for, and the words that tell them; games are numbered from the first of the batch.
+/// Lies that no sample is needed for, and the words that tell them; games are numbered from the
+/// first of the batch.
 const LIES: [(&str, Lie); 7] = [
     ("its moves lead to", |rows| {
         rows.iter_mut()
@@ -640,7 +642,8 @@ fn a_match_that_contradicts_its_moves_is_never_published() {
 #[test]
 fn games_that_were_not_played_are_found_by_the_sample() {
     let workspace = match_in_shards();
-    // Each second game of a pair becomes the first one with the colors exchanged: legal, and won by the other side.
+    // Each second game of a pair becomes the first one with the colors exchanged: legal, and won by
+    // the other side.
     let part = workspace.path("match/games/part-00000.parquet");
     falsify_all(&GATE_GAMES, &part, |rows: &mut Vec<GateGameRow>| {
         for game in (1..rows.len()).step_by(2) {

@@ -1,8 +1,10 @@
-//! A simulated cluster: the real driver, the real look at the parts, and workers that are lost, late, killed or lie, by seed.
+//! A simulated cluster: the real driver, the real look at the parts, and workers that are lost,
+//! late, killed or lie, by seed.
 //!
-//! `RENMA_SCHEDULES=1000000 RENMA_SEED=7 cargo test --release --locked --test cluster simulation::many -- --ignored --nocapture` runs a
-//! million simulations, and says how far it is; `RENMA_FIRST=250000` resumes there. A failure prints the command that repeats
-//! it alone, with what happened in it.
+//! `RENMA_SCHEDULES=1000000 RENMA_SEED=7 cargo test --release --locked --test cluster
+//! simulation::many -- --ignored --nocapture` runs a million simulations, and says how far it is;
+//! `RENMA_FIRST=250000` resumes there. A failure prints the command that repeats it alone, with
+//! what happened in it.
 #![allow(clippy::print_stdout, reason = "a long test says how far it is")]
 
 mod lies;
@@ -291,8 +293,8 @@ fn false_parts_of_each_kind_and_column_are_named_and_not_published() {
     lie(number("RENMA_SEED", 2), 200);
 }
 
-/// 10⁹ games in parts of 10,000 and in shards of three minutes, with looks at local files and by NFS. The figures in
-/// docs/cluster.md are from here.
+/// 10⁹ games in parts of 10,000 and in shards of three minutes, with looks at local files and by
+/// NFS. The figures in docs/cluster.md are from here.
 #[test]
 #[ignore = "slow"]
 fn a_thousand_million_games_on_ten_thousand_workers() {

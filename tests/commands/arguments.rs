@@ -1,4 +1,5 @@
-//! Arguments, configs and places that are wrong: one clear error with the right exit code, and nothing half-written.
+//! Arguments, configs and places that are wrong: one clear error with the right exit code, and
+//! nothing half-written.
 #![allow(clippy::print_stdout, reason = "a test says what it leaves out")]
 
 use crate::support::refusal::{check, check_message};

@@ -1,4 +1,5 @@
-//! What every command promises: help with an example, one JSON line on request, and peace with a closed pipe.
+//! What every command promises: help with an example, one JSON line on request, and peace with a
+//! closed pipe.
 
 use crate::support::workspace::{self, ONE_PLY, Outcome, Workspace};
 use rustix::process::Signal;
@@ -577,7 +578,8 @@ fn solve_uses_a_table_of_the_size_asked_for() {
     );
 }
 
-/// The figures of `eval` about exact scores, from its other output: of each position the exact score and the best moves.
+/// The figures of `eval` about exact scores, from its other output: of each position the exact
+/// score and the best moves.
 fn exact_figures(positions: &[Value], exact: &[(f64, Vec<String>)]) -> Value {
     let errors = || {
         positions

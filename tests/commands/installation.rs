@@ -1,4 +1,5 @@
-//! An installed program in an empty folder: `renma init`, the configs that are part of the program, and `--set`.
+//! An installed program in an empty folder: `renma init`, the configs that are part of the program,
+//! and `--set`.
 
 use crate::support::workspace::{
     self, ONE_PLY, Outcome, Workspace, check_same, files, pipeline, shipped,

@@ -1,5 +1,6 @@
-//! The first signal in the midst of a long search: every command ends soon, with 130, and leaves nothing half-made. Signals that a
-//! command was started to ignore, and engines whose other side is gone.
+//! The first signal in the midst of a long search: every command ends soon, with 130, and leaves
+//! nothing half-made. Signals that a command was started to ignore, and engines whose other side is
+//! gone.
 
 use crate::support::workspace::{
     self, Outcome, Workspace, check_same, files, reached, send, signal_group, start_pipeline,
@@ -18,8 +19,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Ticks of processor time that a command may still use: 10 s of one core. Two seconds are the promise; searches that did not listen
-/// took minutes.
+/// Ticks of processor time that a command may still use: 10 s of one core. Two seconds are the
+/// promise; searches that did not listen took minutes.
 const TICKS_TO_END: u64 = 1_000;
 
 /// Processor time after which a command is in the midst of its search, in ticks of 10 ms.
@@ -103,7 +104,8 @@ const FEW_GAMES: [(&str, &str); 5] = [
     ("generate.exact_empties", "0"),
 ];
 
-/// A config whose stage searches for hours: the shipped one for tests with other values for some keys.
+/// A config whose stage searches for hours: the shipped one for tests with other values for some
+/// keys.
 fn config(workspace: &Workspace, name: &str, changes: &[(&str, &str)]) -> String {
     workspace.config(name, "smoke", &[&FEW_GAMES, changes].concat())
 }
@@ -382,7 +384,8 @@ fn a_pipeline_that_a_signal_ends_is_recorded_as_interrupted() {
     }
 }
 
-/// Runs a search that would take hours, raises its flag in the midst of it and says how long it took to end.
+/// Runs a search that would take hours, raises its flag in the midst of it and says how long it
+/// took to end.
 fn seconds_to_end(search: impl FnOnce(&mut Searcher<'_>) -> bool) -> f64 {
     let model = "builtin:square-weights"
         .parse::<ModelRef>()

@@ -1,5 +1,5 @@
-//! What commands write to: a new file, a pipe, stdout; nothing that somebody else put there. Limits of the size of files and of
-//! memory.
+//! What commands write to: a new file, a pipe, stdout; nothing that somebody else put there. Limits
+//! of the size of files and of memory.
 
 use crate::support::workspace::{
     self, ONE_PLY, Outcome, Workspace, all_paths, copy_folder, files, shipped,
@@ -12,8 +12,8 @@ use std::sync::LazyLock;
 
 const BOARD: &str = "---------------------------OX------XO---------------------------";
 
-/// An imported dataset, and a registry with the es-cube weights of a tiny run, their statistics, and a model on Edax's
-/// patterns in one phase.
+/// An imported dataset, and a registry with the es-cube weights of a tiny run, their statistics,
+/// and a model on Edax's patterns in one phase.
 static RUN: LazyLock<Workspace> = LazyLock::new(|| {
     let run = Workspace::new();
     run.config(

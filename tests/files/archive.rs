@@ -1,4 +1,5 @@
-//! A model as one file: what is packed comes back with the same bytes, and nothing else is taken for an archive.
+//! A model as one file: what is packed comes back with the same bytes, and nothing else is taken
+//! for an archive.
 
 use crate::support::workspace::{self, ONE_PLY, Workspace, all_paths, files};
 use renma::artifact::model::archive::Archive;

@@ -17,8 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// Self-play, positions without some labels, a gate by a sequential test, one by its interval, and the samples of both
-/// methods of fit-mpc.
+/// Self-play, positions without some labels, a gate by a sequential test, one by its interval, and
+/// the samples of both methods of fit-mpc.
 static RUN: LazyLock<Workspace> = LazyLock::new(|| {
     let run = Workspace::new();
     for (mode, games) in [("sprt", "400"), ("games", "40")] {

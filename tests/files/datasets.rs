@@ -297,7 +297,8 @@ fn positions(workspace: &Workspace, dataset: &str) -> Vec<PositionRow> {
         .collect()
 }
 
-/// The positions of a dataset with score and result, turned upside down and with the colors swapped.
+/// The positions of a dataset with score and result, turned upside down and with the colors
+/// swapped.
 fn mirrored(workspace: &Workspace, dataset: &str) -> Vec<PositionRow> {
     let mirrored = positions(workspace, dataset)
         .into_iter()

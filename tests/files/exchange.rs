@@ -1,4 +1,5 @@
-//! Other programs' games and positions become datasets: right to the last disc, or refused with record and byte.
+//! Other programs' games and positions become datasets: right to the last disc, or refused with
+//! record and byte.
 
 use crate::support::workspace::{Workspace, check_exact_scores, check_same, files};
 use arrow::array::{
@@ -714,7 +715,8 @@ fn played() -> Vec<ColoredPosition> {
     game.turns().map(|turn| turn.colored).collect()
 }
 
-/// Positions with these `game_id`s, each with a later board and another score; a negative id marks a row with overlapping discs.
+/// Positions with these `game_id`s, each with a later board and another score; a negative id marks
+/// a row with overlapping discs.
 fn write_rows(workspace: &Workspace, name: &str, ids: &[i64]) {
     let played = played();
     let boards = || ids.iter().zip(played.iter().cycle());

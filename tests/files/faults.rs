@@ -1,9 +1,12 @@
-//! Faults by call: every writer of every command with one call of the system spoilt, by seed. `faults/preload.rs` does it.
+//! Faults by call: every writer of every command with one call of the system spoilt, by seed.
+//! `faults/preload.rs` does it.
 //!
-//! An interrupted call, a short write or folders that cannot be synced change nothing. After an error, a kill or a power cut the
-//! same command gives the bytes of an undisturbed one, hidden files too. With `--ignored`, RENMA_FAULTS=20 tries 20 calls of each
-//! kind and command, RENMA_FAULTS=all all of them, and RENMA_FAULTS=COMMAND:KIND:CALL the one that failed. RENMA_FAULTS_DONE=FILE
-//! keeps the kinds of each command of which all calls were tried without a failure, and leaves out those that it has.
+//! An interrupted call, a short write or folders that cannot be synced change nothing. After an
+//! error, a kill or a power cut the same command gives the bytes of an undisturbed one, hidden
+//! files too. With `--ignored`, RENMA_FAULTS=20 tries 20 calls of each kind and command,
+//! RENMA_FAULTS=all all of them, and RENMA_FAULTS=COMMAND:KIND:CALL the one that failed.
+//! RENMA_FAULTS_DONE=FILE keeps the kinds of each command of which all calls were tried without a
+//! failure, and leaves out those that it has.
 #![allow(clippy::print_stdout, reason = "a long test says what it tries")]
 
 use crate::support::workspace::{ONE_PLY, Outcome, Workspace, all_paths};
@@ -405,7 +408,8 @@ fn keep_done(line: &str) {
     file.write_all(format!("{line}\n").as_bytes()).unwrap();
 }
 
-/// Tries the calls of each command that `chosen` gives for the command's index, a kind, and the number of its calls.
+/// Tries the calls of each command that `chosen` gives for the command's index, a kind, and the
+/// number of its calls.
 fn try_calls(chosen: impl Fn(usize, &str, u64) -> Vec<u64> + Sync) {
     let began = Instant::now();
     let (next, tried, found) = (

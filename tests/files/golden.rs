@@ -1,5 +1,6 @@
-//! The bytes of one part per table, of one model and of its archive, from values that no algorithm makes: they change with a
-//! library or with how we write, and with nothing else. `tests/data/golden.txt` has their hashes.
+//! The bytes of one part per table, of one model and of its archive, from values that no algorithm
+//! makes: they change with a library or with how we write, and with nothing else.
+//! `tests/data/golden.txt` has their hashes.
 
 use arrow::array::{ArrayRef, Int64Array};
 use arrow::compute::cast;
@@ -17,7 +18,8 @@ use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The compressor of all files. Another version may give other bytes (zstd issue 2949), as long as they unpack to the same.
+/// The compressor of all files. Another version may give other bytes (zstd issue 2949), as long as
+/// they unpack to the same.
 const ZSTD: &str = "1.5.7";
 
 const TABLES: [(&str, &Table); 6] = [

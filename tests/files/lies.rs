@@ -1,4 +1,5 @@
-//! Files that are damaged or lie: whatever they say, one error names the file and why, soon, and nothing half-made is left.
+//! Files that are damaged or lie: whatever they say, one error names the file and why, soon, and
+//! nothing half-made is left.
 
 mod damaged;
 mod impossible;
@@ -14,7 +15,8 @@ use renma::artifact::{
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// A dataset in three parts, a draft v0001 and a model v0002, the champion, and a plan for such a dataset.
+/// A dataset in three parts, a draft v0001 and a model v0002, the champion, and a plan for such a
+/// dataset.
 static RUN: LazyLock<Workspace> = LazyLock::new(|| {
     let run = Workspace::new();
     let config = tiny(&run, "tiny", &[]);

@@ -1,5 +1,5 @@
-//! Every parser of what other people can write: files, protocols and requests. An input may be refused with exit code 2 or 65; it
-//! never panics, takes ten seconds or a gigabyte.
+//! Every parser of what other people can write: files, protocols and requests. An input may be
+//! refused with exit code 2 or 65; it never panics, takes ten seconds or a gigabyte.
 
 use renma::artifact::model::archive::Archive;
 use renma::artifact::model::features_file::{features_text, parse_features};
@@ -293,8 +293,8 @@ fn answer(request: &[u8]) -> Vec<u8> {
     browser.answer
 }
 
-/// What was read, if it is accepted. A command would exit with 2 or 65 if not, or with 1 if the input names a path that the
-/// system does not open.
+/// What was read, if it is accepted. A command would exit with 2 or 65 if not, or with 1 if the
+/// input names a path that the system does not open.
 fn accepted<T>(read: Result<T, impl Into<StageError>>) -> Option<T> {
     let refusal = |error: StageError| match error {
         StageError::Artifact(ArtifactError::Io { .. }) => {}
@@ -316,8 +316,8 @@ const TABLE_GAME_MAX: usize = 4096;
 /// 42,608 weights.
 const ES_CUBE_EVAL_SIZE: usize = 170_432;
 
-/// Whether a footer may have a list or map of 2^28 booleans or more. The Parquet reader counts them for seconds, in a thread that
-/// `guarded` leaves behind: it would slow down the next inputs.
+/// Whether a footer may have a list or map of 2^28 booleans or more. The Parquet reader counts them
+/// for seconds, in a thread that `guarded` leaves behind: it would slow down the next inputs.
 fn counts_booleans(file: &[u8]) -> bool {
     let Some((rest, size)) = file
         .strip_suffix(b"PAR1")
@@ -356,7 +356,8 @@ fn written(folder: &Path, name: &str, input: &[u8]) -> std::path::PathBuf {
     path
 }
 
-/// The files of an archive by name, with a model.json that lists the hashes they have, so that what is behind them is read too.
+/// The files of an archive by name, with a model.json that lists the hashes they have, so that what
+/// is behind them is read too.
 fn hashed(archive: &[u8]) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     for entry in tar::Archive::new(archive)
@@ -389,7 +390,8 @@ fn hashed(archive: &[u8]) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
-/// The input as a file with a valid seal if it is a JSON object, so that what is behind the seal is read too.
+/// The input as a file with a valid seal if it is a JSON object, so that what is behind the seal is
+/// read too.
 fn sealed(folder: &Path, name: &str, input: &[u8]) -> std::path::PathBuf {
     match serde_json::from_slice::<Value>(input) {
         Ok(Value::Object(fields)) => written(folder, name, &with_seal(fields)),

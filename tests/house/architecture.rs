@@ -1,5 +1,5 @@
-//! The shape of the source: dependencies point one way and never in a circle, and only what talks to people prints or
-//! reads the clock.
+//! The shape of the source: dependencies point one way and never in a circle, and only what talks
+//! to people prints or reads the clock.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use renma::pipeline::stage::Stage;
@@ -513,7 +513,8 @@ fn foreign_violation(own: &str, talks: bool, path: &[String]) -> Option<String> 
     prints.then(|| format!("only cli, play and serve print or read the clock, not {text}"))
 }
 
-/// Whether a part of the pipeline is a stage: those of the one list, and promotion, which has a file of its own.
+/// Whether a part of the pipeline is a stage: those of the one list, and promotion, which has a
+/// file of its own.
 fn is_stage(part: &str) -> bool {
     part == "promote"
         || Stage::ALL
@@ -573,8 +574,9 @@ fn order_violation(own: &[String], other: &[String]) -> Option<String> {
     }
 }
 
-/// The circles among files, each as the files on the way. Tests are left out, and so is what a file in a folder takes
-/// from the folder's own file: the two are one subject, and only the way down can close a circle.
+/// The circles among files, each as the files on the way. Tests are left out, and so is what a file
+/// in a folder takes from the folder's own file: the two are one subject, and only the way down can
+/// close a circle.
 fn circles(sources: &[Source]) -> Vec<String> {
     let files: BTreeMap<&[String], &str> = sources
         .iter()

@@ -1,5 +1,5 @@
-//! Links of the Markdown files: each leads to a file and a heading that are there; so do names of pages in code and configs. The
-//! reference is that of this program.
+//! Links of the Markdown files: each leads to a file and a heading that are there; so do names of
+//! pages in code and configs. The reference is that of this program.
 
 mod reference;
 

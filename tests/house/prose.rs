@@ -1,8 +1,10 @@
-//! Plain words: phrases that a native reader stumbles over stay out of the source, the documents and the help.
+//! Plain words: phrases that a native reader stumbles over stay out of the source, the documents
+//! and the help.
 
 use std::path::{Path, PathBuf};
 
-/// The phrases, each with what to write in its place. docs/CONTRIBUTING.md explains the habits behind them.
+/// The phrases, each with what to write in its place. docs/CONTRIBUTING.md explains the habits
+/// behind them.
 const PHRASES: [(&str, &str); 23] = [
     ("foretell", "predict"),
     ("foretold", "predicted"),

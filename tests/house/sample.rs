@@ -1,4 +1,5 @@
-//! `datasets/sample`: a sound dataset of 1,000 games with its card, small enough for git, whose name no run takes.
+//! `datasets/sample`: a sound dataset of 1,000 games with its card, small enough for git, whose
+//! name no run takes.
 
 use crate::support::workspace::Workspace;
 use renma::artifact::{Dataset, GAMES, POSITIONS};

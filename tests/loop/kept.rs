@@ -1,5 +1,5 @@
-//! What is finished is never lost: whatever is missing from a run, or was put into it by hand, the same command changes nothing
-//! else, or ends and says what stands in its way.
+//! What is finished is never lost: whatever is missing from a run, or was put into it by hand, the
+//! same command changes nothing else, or ends and says what stands in its way.
 
 use crate::support::workspace::{Workspace, check_pipeline as check, copy_folder, files, pipeline};
 use renma::artifact::ChampionFile;
@@ -81,7 +81,8 @@ fn lost(before: &BTreeMap<String, Vec<u8>>, now: &BTreeMap<String, Vec<u8>>) -> 
         .collect()
 }
 
-/// Runs the changed run, which has to end with 2 and these words and to change nothing that there is.
+/// Runs the changed run, which has to end with 2 and these words and to change nothing that there
+/// is.
 fn check_refused(workspace: &Workspace, options: &str, words: &[&str]) {
     let before = data(workspace);
     for dry in [" --dry-run", ""] {

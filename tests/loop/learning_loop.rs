@@ -1,4 +1,5 @@
-//! `renma run`: the requests that it stands for, and what it does with names that a shell would obey.
+//! `renma run`: the requests that it stands for, and what it does with names that a shell would
+//! obey.
 
 use crate::support::workspace::{Outcome, Workspace, copy_folder, files, pipeline_command};
 use renma::artifact::ModelRef;
@@ -65,7 +66,8 @@ fn make(workspace: &Workspace, request: Request) {
     request.work(&models).unwrap().make(context).unwrap();
 }
 
-/// The datasets and models, without what only a run as a whole has: its lineage and its copies of the config.
+/// The datasets and models, without what only a run as a whole has: its lineage and its copies of
+/// the config.
 fn made(workspace: &Workspace) -> BTreeMap<String, Vec<u8>> {
     let mut all = files(&workspace.path("datasets"));
     all.extend(files(&workspace.path("models/run")));

@@ -1,4 +1,5 @@
-//! What killed processes leave behind is swept by whoever works next, and what living ones write never is.
+//! What killed processes leave behind is swept by whoever works next, and what living ones write
+//! never is.
 
 use crate::support::workspace::{Workspace, all_paths, files, pipeline, reached, send};
 use renma::artifact::seal::{read_sealed, seal};

@@ -1,5 +1,5 @@
-//! What `pipeline.sh` does about changes: finished generations keep their config and their champion, and only what a user
-//! asked for is removed.
+//! What `pipeline.sh` does about changes: finished generations keep their config and their
+//! champion, and only what a user asked for is removed.
 
 use crate::support::workspace::{
     self, Workspace, check_pipeline as check, check_same, copy_folder, files, pipeline_from,
@@ -1079,7 +1079,8 @@ fn the_record_says_how_much_of_a_stage_is_done() {
     assert!(0 < record["bytes_on_disk"].as_u64().unwrap());
     let status = workspace.done(&format!("status --config {config}"));
     assert!(status.contains("of 10,000 parts"), "{status}");
-    // Some more parts, so that they cannot be told from those of the first seconds of the next call.
+    // Some more parts, so that they cannot be told from those of the first seconds of the next
+    // call.
     let output = "datasets/run/selfplay/generation=0001";
     let stage = format!("generate --config {config} --model builtin:disc-count --output {output}");
     assert_eq!(

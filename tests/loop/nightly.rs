@@ -1,4 +1,5 @@
-//! Nights of `pipeline.sh`: what is done again and what is not, budgets, exit codes and the record for machines.
+//! Nights of `pipeline.sh`: what is done again and what is not, budgets, exit codes and the record
+//! for machines.
 
 use crate::support::workspace::{
     Outcome, Workspace, all_paths, check_same, copy_folder, files, pipeline, pipeline_with,
@@ -301,7 +302,8 @@ fn nights_with_a_budget_end_in_the_bytes_of_an_undisturbed_run() {
     let mut nights = 0;
     let outcome = loop {
         nights += 1;
-        // On a busy machine a second may pass before anything is done, so each night is longer than the last.
+        // On a busy machine a second may pass before anything is done, so each night is longer than
+        // the last.
         let outcome = pipeline_with(
             &workspace,
             &format!("{options} --budget {nights}s"),

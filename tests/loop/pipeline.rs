@@ -1,4 +1,5 @@
-//! The whole loop, tiny, through the program: repeatable, skipping what is done, and a champion that moves on verdicts.
+//! The whole loop, tiny, through the program: repeatable, skipping what is done, and a champion
+//! that moves on verdicts.
 
 use crate::support::workspace::{Workspace, all_paths, check_same, copy_folder, files};
 use renma::artifact::dataset::folder::{file_entry, part_path};
@@ -15,7 +16,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// The stages of `pipeline.sh` for each generation, with the paths it uses; gives the last gate's exit code.
+/// The stages of `pipeline.sh` for each generation, with the paths it uses; gives the last gate's
+/// exit code.
 fn run_loop(workspace: &Workspace, config: &str, generations: u32, options: &str) -> Option<i32> {
     let data = "datasets/smoke";
     let common = format!("--config {config} --models models/smoke {options}");

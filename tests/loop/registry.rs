@@ -1,4 +1,5 @@
-//! The registry: versions with their lineage both ways, the ladder, and clearing away what nothing needs.
+//! The registry: versions with their lineage both ways, the ladder, and clearing away what nothing
+//! needs.
 
 use crate::support::workspace::{self, Workspace, check_same, copy_folder, files, pipeline};
 use renma::artifact::dataset::verdict::read_verdict;
@@ -14,7 +15,8 @@ use std::sync::LazyLock;
 
 const CONFIG: &str = "configs/run.toml";
 
-/// The changes to the smoke config that a run of many generations is made with; `keep` of them stay whole.
+/// The changes to the smoke config that a run of many generations is made with; `keep` of them stay
+/// whole.
 fn config(workspace: &Workspace, keep: &str, window: &str) {
     let changes = [
         ("run.start", "\"builtin:disc-count\""),
@@ -348,7 +350,8 @@ fn a_level_that_has_no_effect_is_named() {
     );
 }
 
-/// `eval.dat` as a program writes it that learns at the smallest index and leaves some mirrors behind.
+/// `eval.dat` as a program writes it that learns at the smallest index and leaves some mirrors
+/// behind.
 fn stale_mirrors(bytes: &[u8]) -> (Vec<u8>, u64) {
     let set = parse_features(&workspace::shipped("features/es-cube.toml")).unwrap();
     let (mut stale, mut count) = (bytes.to_vec(), 0);

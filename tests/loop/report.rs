@@ -1,4 +1,5 @@
-//! The report: one page without scripts and foreign files, the same for the same run, whatever the run's files say.
+//! The report: one page without scripts and foreign files, the same for the same run, whatever the
+//! run's files say.
 
 use crate::support::drawings::{Drawing, drawings, number};
 
@@ -342,7 +343,8 @@ fn the_figures_of_the_run_are_those_of_its_status() {
     check_numbers(positions, &[(sum("positions"), 0)]);
 }
 
-/// The pair of values that a tooltip of a chart names, each with the number of its decimals; a ladder's names no generation.
+/// The pair of values that a tooltip of a chart names, each with the number of its decimals; a
+/// ladder's names no generation.
 fn pair_of_tip(title: &str, tip: &str) -> [(f64, i32); 2] {
     let words = tip
         .split_whitespace()
@@ -579,7 +581,8 @@ fn the_line_of_a_fit_predicts_the_deep_score() {
 #[test]
 fn the_tables_and_bars_of_the_page_are_those_of_the_run() {
     let workspace = run("smoke");
-    // As if the run had taken 30 CPU-seconds and had promoted a candidate, which takes no share of its time.
+    // As if the run had taken 30 CPU-seconds and had promoted a candidate, which takes no share of
+    // its time.
     let log = workspace.path("models/smoke/run.log");
     let events = fs::read_to_string(&log).unwrap();
     let mut events: Vec<Value> = events

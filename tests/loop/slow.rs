@@ -1,4 +1,5 @@
-//! The long proofs, run by `.ci/full`: thousands of damaged files, dozens of kills, thousands of games.
+//! The long proofs, run by `.ci/full`: thousands of damaged files, dozens of kills, thousands of
+//! games.
 #![allow(clippy::print_stdout, reason = "a long test says how far it is")]
 
 use crate::support::workspace::{
@@ -139,7 +140,8 @@ fn thirty_kills_leave_the_bytes_of_an_undisturbed_run() {
         let mut child = workspace.start(&format!(
             "generate --config {config} --output killed --threads 2"
         ));
-        // Two of three kills come after some work, however slow the machine is, and all at any moment of a write.
+        // Two of three kills come after some work, however slow the machine is, and all at any
+        // moment of a write.
         while parts() < before + kill % 3 {
             assert!(
                 child.try_wait().unwrap().is_none(),

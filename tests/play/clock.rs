@@ -1,5 +1,6 @@
-//! The time that moves and games take, measured from outside. Whoever overruns while other programs use the machine may have waited
-//! for a processor: that is measured again, and in the end not judged.
+//! The time that moves and games take, measured from outside. Whoever overruns while other programs
+//! use the machine may have waited for a processor: that is measured again, and in the end not
+//! judged.
 #![allow(clippy::print_stdout, reason = "the slow tests are measurements")]
 
 use std::fs::read_to_string;
@@ -109,7 +110,8 @@ fn ticks(players: &[Player]) -> [f64; 2] {
     [worked, processes.map(own).sum()]
 }
 
-/// Measures until the time is kept or the machine was calm; `None` if other programs were in the way each time.
+/// Measures until the time is kept or the machine was calm; `None` if other programs were in the
+/// way each time.
 fn judged(
     players: &mut [Player],
     time: Duration,
@@ -243,7 +245,8 @@ fn seconds_per_move_are_kept() {
     }
 }
 
-/// A whole game in no time at all: every move is legal, and none is waited for. Not a measurement: the machine may be busy.
+/// A whole game in no time at all: every move is legal, and none is waited for. Not a measurement:
+/// the machine may be busy.
 #[test]
 fn a_game_without_any_time_is_played_to_its_end() {
     let mut players = [(); 2].map(|()| Player::start("--threads 2 --mpc-level 87"));

@@ -11,7 +11,8 @@ use std::ops::RangeInclusive;
 
 const TABLE_BITS: u8 = 20;
 
-/// Solves the positions with these numbers and compares score, best move and the length of the line; returns the nodes of all.
+/// Solves the positions with these numbers and compares score, best move and the length of the
+/// line; returns the nodes of all.
 fn check(numbers: RangeInclusive<u32>, kernel: KernelChoice) -> u64 {
     let (evaluation, mpc) = (builtin::square_weights(), MpcTable::empty());
     let mut searcher = Searcher::with_kernel(&evaluation, &mpc, TABLE_BITS, kernel);
@@ -86,8 +87,9 @@ fn a_board_with_more_than_sixty_empty_squares_is_solved() {
     );
 }
 
-// The numbers of nodes are those of this program and the same on every machine. They tell a change of the search that leaves the
-// scores as they are, such as a worse order of the moves; whoever means to change it writes down the new ones.
+// The numbers of nodes are those of this program and the same on every machine. They tell a change
+// of the search that leaves the scores as they are, such as a worse order of the moves; whoever
+// means to change it writes down the new ones.
 
 #[test]
 fn positions_1_to_19_are_solved() {

@@ -46,7 +46,8 @@ fn talk_bytes(arguments: &str, input: &[u8]) -> Outcome {
 
 fn start(arguments: &str) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_renma"));
-    // Not in the project's folder, whose models/default has a champion once the pipeline has run there.
+    // Not in the project's folder, whose models/default has a champion once the pipeline has run
+    // there.
     command.current_dir(env!("CARGO_TARGET_TMPDIR"));
     command
         .args(arguments.split_whitespace())

@@ -126,7 +126,8 @@ impl Server {
         serde_json::from_str(&body).unwrap()
     }
 
-    /// A complete review: on a busy machine the server's time may suffice for the first moves only, and it is asked again.
+    /// A complete review: on a busy machine the server's time may suffice for the first moves only,
+    /// and it is asked again.
     fn review(&self, request: &Value) -> Value {
         let mut reviews = (0..20).map(|_| self.ask("/api/review", request));
         reviews
@@ -328,7 +329,8 @@ fn who_sends_a_request_slowly_makes_way_for_others() {
         .collect();
     let mut finish = |place: usize| Server::finish(slow[place].take().unwrap(), end.as_bytes()).0;
     assert_eq!(server.get("/").0, 200);
-    // The page did not wait until the others had used up their time: only the oldest of them were dropped.
+    // The page did not wait until the others had used up their time: only the oldest of them were
+    // dropped.
     assert_eq!([31, 39, 0, 8].map(&mut finish), [200, 200, 0, 0]);
     // Who waits for a search is not slow.
     let game = json!({"moves": "f5d6c3d3c4", "level": 12}).to_string();
@@ -436,7 +438,8 @@ fn a_game_is_played_to_its_end_by_the_rules() {
     }
 }
 
-/// A line begins with a move of the side to move, and each of its moves is legal for the side that it names.
+/// A line begins with a move of the side to move, and each of its moves is legal for the side that
+/// it names.
 fn check_line(game: &Game, line: &[Value]) {
     let mut game = game.clone();
     assert!(!line.is_empty());
@@ -507,7 +510,8 @@ fn a_transcript_has_numbers_passes_and_capitals_or_not() {
 
 #[test]
 fn a_review_has_the_values_of_eval() {
-    // Every third move is the first legal one, the others the last: passes, and mistakes of both sides.
+    // Every third move is the first legal one, the others the last: passes, and mistakes of both
+    // sides.
     let mut game = Game::default();
     while !game.is_over() {
         let moves: Vec<_> = game.to_move().position.children().collect();

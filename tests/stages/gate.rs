@@ -1,5 +1,5 @@
-//! The gate: one verdict however often it is stopped, openings that are new, different and balanced, and games that can
-//! be played again.
+//! The gate: one verdict however often it is stopped, openings that are new, different and
+//! balanced, and games that can be played again.
 
 use crate::support::workspace::{
     ONE_PLY, Outcome, Workspace, all_paths, check_same, copy_folder, files, reached, send,
@@ -25,7 +25,8 @@ const QUICK: [(&str, &str); 4] = [
     ("gate.exact_empties", "4"),
 ];
 
-/// Like players and narrow bounds, so that the test goes on to its cap, slowly enough to be caught in the middle of it.
+/// Like players and narrow bounds, so that the test goes on to its cap, slowly enough to be caught
+/// in the middle of it.
 const SLOW: [(&str, &str); 5] = [
     ("gate.mode", "\"sprt\""),
     ("gate.games", "320"),
@@ -520,7 +521,8 @@ fn openings_are_different_balanced_and_not_among_the_training_positions() {
         counts.repeated + counts.in_training + counts.unbalanced + 30,
         "{counts:?}"
     );
-    // The order of the datasets and a second mention mean nothing; to leave one out is another gate.
+    // The order of the datasets and a second mention mean nothing; to leave one out is another
+    // gate.
     let again = workspace.run(&format!(
         "gate {arguments} --avoid train2 --avoid train1 train2 --output gate"
     ));

@@ -1,4 +1,5 @@
-//! Self-play datasets: the same bytes whoever makes them and however often they are stopped, and rows that are true.
+//! Self-play datasets: the same bytes whoever makes them and however often they are stopped, and
+//! rows that are true.
 
 use crate::support::workspace::{
     self, Workspace, all_paths, check_same, copy_folder, files, reached, send,
@@ -251,7 +252,8 @@ fn a_damaged_or_missing_part_without_a_manifest_is_made_again() {
     copy_folder(&workspace.path("whole"), &workspace.path("mended"));
     let part = "mended/positions/part-00002.parquet";
     let mut bytes = std::fs::read(workspace.path(part)).unwrap();
-    // Among the boards: at the end of a column of scores a block is padded, and its bytes may be of no value.
+    // Among the boards: at the end of a column of scores a block is padded, and its bytes may be of
+    // no value.
     let place = bytes.len() / 8;
     bytes[place] ^= 4;
     workspace.write(part, &bytes);

@@ -6,8 +6,9 @@ use renma::pipeline::request::{Models, RequestDataset, Role};
 use renma::pipeline::stage::Stage;
 use std::path::Path;
 
-/// These ids may change only with a stage's algorithm version or the set of keys that a step depends on, and recipes with the
-/// format of their datasets too. Everything made before then belongs to another step.
+/// These ids may change only with a stage's algorithm version or the set of keys that a step
+/// depends on, and recipes with the format of their datasets too. Everything made before then
+/// belongs to another step.
 #[test]
 fn step_and_recipe_ids_stay_what_they_are() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

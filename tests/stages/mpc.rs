@@ -1,4 +1,5 @@
-//! MPC statistics through the program and the library: the same table for any threads, parts and order of samples.
+//! MPC statistics through the program and the library: the same table for any threads, parts and
+//! order of samples.
 
 use crate::support::workspace::{Workspace, check_same, copy_folder, files};
 use renma::artifact::dataset::folder::{file_entry, part_path};
@@ -137,7 +138,8 @@ fn a_killed_fit_goes_on_and_more_games_keep_the_samples_that_are_there() {
         "{}",
         outcome.stderr
     );
-    // The other method does not replace them either, even if the fit was stopped before their manifest.
+    // The other method does not replace them either, even if the fit was stopped before their
+    // manifest.
     std::fs::remove_file(workspace.path("mpc/manifest.json")).unwrap();
     let before = files(&workspace.path("mpc/samples"));
     let source = [

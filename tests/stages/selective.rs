@@ -1,4 +1,5 @@
-//! Search options that a config or the command line asks for: `[selective]`, levels in sigmas, values of all moves.
+//! Search options that a config or the command line asks for: `[selective]`, levels in sigmas,
+//! values of all moves.
 
 use crate::support::workspace::{Workspace, check_exact_scores, check_same, shipped, with_keys};
 use renma::artifact::{Dataset, NEVER, PositionRow};
@@ -12,7 +13,8 @@ const SMALL: [(&str, &str); 4] = [
     ("gate.games", "40"),
 ];
 
-/// Writes `configs/NAME.toml`: a small run with other keys, and with a `[selective]` table unless it is empty.
+/// Writes `configs/NAME.toml`: a small run with other keys, and with a `[selective]` table unless
+/// it is empty.
 fn config(workspace: &Workspace, name: &str, changes: &[(&str, &str)], selective: &str) -> String {
     let table = if selective.is_empty() {
         String::new()

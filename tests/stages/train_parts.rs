@@ -1,4 +1,5 @@
-//! Training as shards: parts learned by separate calls, in any order and by several at once, make the model of one training.
+//! Training as shards: parts learned by separate calls, in any order and by several at once, make
+//! the model of one training.
 
 use crate::support::workspace::{Workspace, all_paths, check_same, reached};
 use renma::artifact::seal::read_sealed;

@@ -1,4 +1,5 @@
-//! `datasets/yardstick`: what its README says of it is true, and errors on it are those of the definition.
+//! `datasets/yardstick`: what its README says of it is true, and errors on it are those of the
+//! definition.
 
 use crate::support::workspace::{Outcome, Workspace, files};
 use renma::artifact::{Builtin, Dataset, ModelRef, NEVER, PositionRow};

@@ -83,7 +83,8 @@ impl Drawing {
         }
     }
 
-    /// The places of a value and of the next one by this step on an axis, as its first and last tick say.
+    /// The places of a value and of the next one by this step on an axis, as its first and last
+    /// tick say.
     fn scale(&self, axis: usize) -> (f64, f64, f64) {
         let [(from, from_place), .., (to, to_place)] = self.ticks[axis][..] else {
             panic!("{:?}", self.ticks)

@@ -1,5 +1,6 @@
-//! Edax's `eval.dat`, read back by the rules of its reader: digits 0 for the side to move, 1 for the opponent, 2 for an empty
-//! square; of two mirrors the smaller has a place in the file; sums of 1/128 disc.
+//! Edax's `eval.dat`, read back by the rules of its reader: digits 0 for the side to move, 1 for
+//! the opponent, 2 for an empty square; of two mirrors the smaller has a place in the file; sums of
+//! 1/128 disc.
 
 use crate::support::es_cube::square_index;
 use std::collections::BTreeSet;
@@ -20,7 +21,8 @@ const PATTERNS: [&str; 12] = [
     "d1 c2 b3 a4",
 ];
 
-/// Which digit a mirror takes at each place, the least significant first. The other patterns are reversed.
+/// Which digit a mirror takes at each place, the least significant first. The other patterns are
+/// reversed.
 const CORNER9_MIRROR: [usize; 9] = [0, 2, 1, 4, 3, 5, 7, 6, 8];
 const CORNER10_MIRROR: [usize; 10] = [9, 8, 7, 6, 4, 5, 3, 2, 1, 0];
 

@@ -1,4 +1,5 @@
-//! The 42 pattern instances of the source evaluator, square by square; its 43rd feature is the parity of the empties.
+//! The 42 pattern instances of the source evaluator, square by square; its 43rd feature is the
+//! parity of the empties.
 #![allow(dead_code, reason = "no room needs every helper")]
 
 /// Pattern and squares, the most significant base-3 digit first.

@@ -1,5 +1,6 @@
-//! Othello, pattern evaluation, search and random streams a second time, by their definitions: an array of squares,
-//! no bitboards, no tables, no cuts that need a proof. It shares no code with renma.
+//! Othello, pattern evaluation, search and random streams a second time, by their definitions: an
+//! array of squares, no bitboards, no tables, no cuts that need a proof. It shares no code with
+//! renma.
 #![allow(dead_code, reason = "no room needs every helper")]
 
 use crate::support::tables::Columns;
@@ -8,7 +9,8 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A board seen by the side to move: 0 empty, 1 its discs, 2 those of the opponent; a1 first, h8 last.
+/// A board seen by the side to move: 0 empty, 1 its discs, 2 those of the opponent; a1 first, h8
+/// last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Board([u8; 64]);
 
@@ -315,7 +317,8 @@ impl Patterns {
         [fewest, self.phase_empties_max[phase]].map(|empties| empties as usize)
     }
 
-    /// Pattern and index of each feature; of the indices that mirrors of an instance have, the smallest.
+    /// Pattern and index of each feature; of the indices that mirrors of an instance have, the
+    /// smallest.
     pub(crate) fn features(&self, board: &Board) -> Vec<(usize, usize)> {
         let mut features = Vec::new();
         for (number, pattern) in self.patterns.iter().enumerate() {
@@ -463,13 +466,14 @@ pub(crate) fn square_weights(board: &Board) -> i32 {
     50 * (0..64).map(weight).sum::<i32>()
 }
 
-/// The value of best play for `depth` moves, each end judged by `evaluate`; games that end sooner by their result.
-/// A pass is no move.
+/// The value of best play for `depth` moves, each end judged by `evaluate`; games that end sooner
+/// by their result. A pass is no move.
 pub(crate) fn negamax(evaluate: Evaluate<'_>, board: &Board, depth: i64) -> i32 {
     within(evaluate, board, depth, -64_000, 64_000)
 }
 
-/// That value if it is within the window: a move that the opponent would not allow need not be the best.
+/// That value if it is within the window: a move that the opponent would not allow need not be the
+/// best.
 fn within(evaluate: Evaluate<'_>, board: &Board, depth: i64, mut alpha: i32, beta: i32) -> i32 {
     let moves = board.moves();
     if moves.is_empty() {
@@ -501,7 +505,8 @@ fn within(evaluate: Evaluate<'_>, board: &Board, depth: i64, mut alpha: i32, bet
     best
 }
 
-/// The final disc difference after best play, if it is within the window; moves that leave few replies come first.
+/// The final disc difference after best play, if it is within the window; moves that leave few
+/// replies come first.
 pub(crate) fn solve(board: &Board, mut alpha: i32, beta: i32) -> i32 {
     let moves = board.moves();
     if moves.is_empty() {
@@ -525,7 +530,8 @@ pub(crate) fn solve(board: &Board, mut alpha: i32, beta: i32) -> i32 {
     best
 }
 
-/// The value of a position by a search of this depth that is exact from `exact_empties` on, in millidiscs.
+/// The value of a position by a search of this depth that is exact from `exact_empties` on, in
+/// millidiscs.
 pub(crate) fn value(
     evaluate: Evaluate<'_>,
     board: &Board,
@@ -594,7 +600,8 @@ impl Stream {
         (self.0.next_u64() >> 11) as f64 / 2_f64.powi(53)
     }
 
-    /// The high word of a random word times `bound`; drawn again where the low word is one that makes some likelier.
+    /// The high word of a random word times `bound`; drawn again where the low word is one that
+    /// makes some likelier.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         let uneven = (1_u64 << 32) % bound as u64;
         loop {

@@ -1,4 +1,5 @@
-//! Parquet files and JSON documents as anybody reads them: columns by name, numbers of whatever width.
+//! Parquet files and JSON documents as anybody reads them: columns by name, numbers of whatever
+//! width.
 #![allow(dead_code, reason = "no room needs every helper")]
 
 use arrow::array::AsArray;

@@ -27,7 +27,8 @@ pub(crate) struct Outcome {
     pub(crate) stderr: String,
 }
 
-/// What makes a run of the smoke config take a fraction of a second. It is then too small to promote its models.
+/// What makes a run of the smoke config take a fraction of a second. It is then too small to
+/// promote its models.
 const TINY: [(&str, &str); 11] = [
     ("generate.games", "60"),
     ("generate.part_games", "20"),
@@ -68,8 +69,8 @@ impl Workspace {
 
     /// Writes a program that is a script of `sh`.
     ///
-    /// Another process writes it: what this one has open for writing, a child that another test starts has open too until its exec,
-    /// and the system runs no file that is open for writing.
+    /// Another process writes it: what this one has open for writing, a child that another test
+    /// starts has open too until its exec, and the system runs no file that is open for writing.
     pub(crate) fn program(&self, name: &str, script: &str) {
         let path = self.path(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -93,7 +94,8 @@ impl Workspace {
             .unwrap();
     }
 
-    /// Writes `configs/NAME.toml`: a shipped config with other values for some keys, named `table.key`.
+    /// Writes `configs/NAME.toml`: a shipped config with other values for some keys, named
+    /// `table.key`.
     ///
     /// The smoke config is taken with the numbers of [`TINY`].
     pub(crate) fn config(&self, name: &str, base: &str, changes: &[(&str, &str)]) -> String {
@@ -200,7 +202,8 @@ pub(crate) fn check_pipeline(
     outcome
 }
 
-/// The whole loop as people start it: `pipeline.sh` in a workspace, with this program in the place of a build.
+/// The whole loop as people start it: `pipeline.sh` in a workspace, with this program in the place
+/// of a build.
 pub(crate) fn pipeline(workspace: &Workspace, options: &str) -> Outcome {
     pipeline_with(workspace, options, "")
 }
@@ -330,8 +333,8 @@ pub(crate) fn with_keys(text: &str, changes: &[(&str, &str)]) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Every file under a folder by its path from there; what is no data is left out: hidden files (locks, unfinished ones),
-/// logs, `run.json` and the report.
+/// Every file under a folder by its path from there; what is no data is left out: hidden files
+/// (locks, unfinished ones), logs, `run.json` and the report.
 pub(crate) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let paths = all_paths(folder);
     let name = |path: &Path| {

@@ -1,5 +1,5 @@
-//! MPC statistics: samples drawn and searched again, lines fitted in two passes, probes chosen by their definition. Only
-//! nodes are counted by renma's own search.
+//! MPC statistics: samples drawn and searched again, lines fitted in two passes, probes chosen by
+//! their definition. Only nodes are counted by renma's own search.
 
 use crate::mpc_line::{END, LEVELS, Line, Tails, covariance, rounded};
 use crate::support::plain::{
@@ -32,7 +32,8 @@ struct Sampling {
     /// A game's share of random moves after its 10 random plies is drawn from 0 to this.
     exploration: f64,
     empties: [i64; 2],
-    /// The share of samples that a search met below a position of the game, and its remaining depth there.
+    /// The share of samples that a search met below a position of the game, and its remaining depth
+    /// there.
     tree_share: f64,
     tree_depths: [usize; 2],
     /// Samples with at most so many empty squares are solved.
@@ -181,7 +182,8 @@ impl Fit {
         whole(&self.config, name)
     }
 
-    /// The positions of a game, by its stream and a search of one ply; `None` where two moves are as good.
+    /// The positions of a game, by its stream and a search of one ply; `None` where two moves are
+    /// as good.
     fn game_positions(&self, rng: &mut Stream, player: Evaluate<'_>) -> Option<Vec<Board>> {
         let (count, [min, max]) = (self.sampling.game_samples, self.sampling.empties);
         let width = max - min + 1;
@@ -218,7 +220,8 @@ impl Fit {
         }
     }
 
-    /// Compares the samples with those that the games' streams ask for; gives the number of games compared.
+    /// Compares the samples with those that the games' streams ask for; gives the number of games
+    /// compared.
     fn check_drawn(&self, player: Evaluate<'_>) -> usize {
         let count = self.sampling.game_samples;
         let mut compared = 0;
@@ -318,8 +321,8 @@ fn ranges_of(deep: i64) -> &'static [[i64; 2]] {
     if deep == END { &END_RANGES } else { &RANGES }
 }
 
-/// The lines of a pair of depths in its ranges: a range with few samples takes those of all ranges, and a level that leaves
-/// few samples outside takes the quantile of all ranges with enough.
+/// The lines of a pair of depths in its ranges: a range with few samples takes those of all ranges,
+/// and a level that leaves few samples outside takes the quantile of all ranges with enough.
 fn fit_pair(samples: &[&Sample], deep: i64, shallow: i64) -> Vec<Line> {
     let ranges = ranges_of(deep);
     let whole = [ranges[0][0], ranges[ranges.len() - 1][1]];
@@ -365,7 +368,8 @@ fn fit_pair(samples: &[&Sample], deep: i64, shallow: i64) -> Vec<Line> {
     with_quantiles.collect()
 }
 
-/// Nodes of a search until something cuts a sample's window, by a static value or by probes of two sides each.
+/// Nodes of a search until something cuts a sample's window, by a static value or by probes of two
+/// sides each.
 fn cost(sample: &Sample, lines: &[&Line], level: usize, by_depth: &[u64], deep_cost: u64) -> u64 {
     let Some((_, alpha)) = sample.met else {
         return 0;
@@ -453,7 +457,8 @@ impl Fit {
             .collect()
     }
 
-    /// The samples on which searches are measured, evenly spread: as many from each range of empty squares.
+    /// The samples on which searches are measured, evenly spread: as many from each range of empty
+    /// squares.
     fn measured(&self) -> Vec<&Sample> {
         let in_game = self.sampling.game_samples;
         let wanted = (whole(&self.config, "games") * in_game / 4).clamp(1, 100) as usize;
@@ -486,7 +491,8 @@ impl Fit {
             .unwrap()
     }
 
-    /// Static values, and at each depth and range the shallow depth that saves most nodes, if it saves a fiftieth.
+    /// Static values, and at each depth and range the shallow depth that saves most nodes, if it
+    /// saves a fiftieth.
     fn chosen(&self, fits: &Fits, model: &LoadedModel) -> Vec<Line> {
         let level = self.level();
         let is_source =

@@ -1,8 +1,9 @@
-//! Every parser with changed inputs, by seed: it never panics, takes more than ten seconds or a gigabyte, or is refused
-//! with another exit code than 2 and 65.
+//! Every parser with changed inputs, by seed: it never panics, takes more than ten seconds or a
+//! gigabyte, or is refused with another exit code than 2 and 65.
 //!
-//! `RENMA_FUZZ_SECONDS=3600 cargo test --release --test twins fuzz:: -- --ignored --nocapture` gives each parser an hour; RENMA_FUZZ_PARSER,
-//! RENMA_FUZZ_SEED and RENMA_FUZZ_FIRST choose the parser, the seed and the first input. `tests/fuzz` has the same parsers for cargo-fuzz.
+//! `RENMA_FUZZ_SECONDS=3600 cargo test --release --test twins fuzz:: -- --ignored --nocapture`
+//! gives each parser an hour; RENMA_FUZZ_PARSER, RENMA_FUZZ_SEED and RENMA_FUZZ_FIRST choose the
+//! parser, the seed and the first input. `tests/fuzz` has the same parsers for cargo-fuzz.
 #![allow(clippy::print_stdout, reason = "a long test says what it tries")]
 
 #[path = "../fuzz/mutate.rs"]
@@ -24,7 +25,8 @@ use std::time::{Duration, Instant};
 const TIME_MAX: Duration = Duration::from_secs(10);
 const MEMORY_MAX: usize = 1 << 30;
 
-/// The system's memory, counted. What the other tests of this room take is counted too: 40 MB at most.
+/// The system's memory, counted. What the other tests of this room take is counted too: 40 MB at
+/// most.
 struct Counted;
 
 static USED: AtomicUsize = AtomicUsize::new(0);
@@ -99,8 +101,8 @@ fn try_parser((name, parser): (&str, Parser), goes_on: impl Fn(u64) -> bool) -> 
     for input in &inputs {
         assert_eq!(fault(parser, input), None, "{name}: an input of the corpus");
     }
-    // An input that ends the process is here. The file stays open: some file systems wait for the disk when one that was emptied
-    // is closed.
+    // An input that ends the process is here. The file stays open: some file systems wait for the
+    // disk when one that was emptied is closed.
     let current = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("fuzz-{name}"));
     let mut file = File::create(&current).unwrap();
     let mut tried = 0;

@@ -1,4 +1,5 @@
-//! Gates: openings drawn again, every move judged by a plain search, the score, the test and the verdict by definition.
+//! Gates: openings drawn again, every move judged by a plain search, the score, the test and the
+//! verdict by definition.
 
 use crate::support::plain::{
     Board, Evaluate, Evaluation, Game, Purpose, Stream, move_value, negamax, square_weights,
@@ -45,8 +46,8 @@ fn nelo(counts: Pairs) -> f64 {
     nelo_of(mean / variance.sqrt())
 }
 
-/// The likeliest shares whose mean is `wanted` standard deviations: the condition is made linear about the last guess,
-/// again and again (Van den Bergh, "Comments on Normalized Elo", 2021).
+/// The likeliest shares whose mean is `wanted` standard deviations: the condition is made linear
+/// about the last guess, again and again (Van den Bergh, "Comments on Normalized Elo", 2021).
 fn likeliest(observed: Pairs, wanted: f64) -> Pairs {
     let mut guess = [0.2; 5];
     for _ in 0..2000 {
@@ -99,7 +100,8 @@ fn llr(counts: Pairs, nelo0: f64, nelo1: f64) -> f64 {
     (0..5).map(|at| counts[at] * (at1[at] / at0[at]).ln()).sum()
 }
 
-/// Elo and both ends of its interval: pairs vary as if there were half a pair more at each end of the scale.
+/// Elo and both ends of its interval: pairs vary as if there were half a pair more at each end of
+/// the scale.
 fn elo(counts: Pairs, errors: f64) -> [f64; 3] {
     let count: f64 = counts.iter().sum();
     let points = 0.5 + (0..5).map(|at| counts[at] * LEADS[at]).sum::<f64>() / count;
@@ -297,7 +299,8 @@ fn check_score(score: &Value, games: &Columns) {
     }
 }
 
-/// The verdict by where the interval lies, or by the first look at which the test is decided: the last.
+/// The verdict by where the interval lies, or by the first look at which the test is decided: the
+/// last.
 fn check_verdict(verdict: &Value, games: &Columns, batches: &[usize]) {
     let results = results(games);
     assert_eq!(whole(verdict, "pairs_done") as usize, results.len() / 2);

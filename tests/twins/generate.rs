@@ -47,8 +47,8 @@ impl Twin<'_> {
         }
     }
 
-    /// Plays a game by its opening, its stream and, where they leave the choice to a search, by `moves`; `row` is the
-    /// first row of the game, and the next game's after it.
+    /// Plays a game by its opening, its stream and, where they leave the choice to a search, by
+    /// `moves`; `row` is the first row of the game, and the next game's after it.
     fn game(
         &mut self,
         id: i64,

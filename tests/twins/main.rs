@@ -1,6 +1,7 @@
-//! Tests that compute most of what they compare. Each stage a second time, straight and slow: what it wrote is recomputed from the
-//! definitions in docs/. The twins share no code with renma, except its selective search: nobody else knows the nodes that probes
-//! cost. And every parser with changed inputs.
+//! Tests that compute most of what they compare. Each stage a second time, straight and slow: what
+//! it wrote is recomputed from the definitions in docs/. The twins share no code with renma, except
+//! its selective search: nobody else knows the nodes that probes cost. And every parser with
+//! changed inputs.
 #![allow(
     clippy::disallowed_methods,
     reason = "a test looks at files as it likes"

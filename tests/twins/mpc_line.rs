@@ -80,7 +80,8 @@ impl Line {
         self.slope * shallow + self.offset
     }
 
-    /// The line of least squares through pairs of a deep and a shallow score, or the one of this slope, without quantiles.
+    /// The line of least squares through pairs of a deep and a shallow score, or the one of this
+    /// slope, without quantiles.
     pub(crate) fn through(pairs: &[[f64; 2]], slope: Option<f64>) -> Self {
         let [deep, shallow] =
             [0, 1].map(|at| pairs.iter().map(|pair| pair[at]).collect::<Vec<f64>>());
@@ -116,7 +117,8 @@ impl Line {
         }
     }
 
-    /// Gives the line a deviation that grows with the size of the shallow score, from the mean absolute rest.
+    /// Gives the line a deviation that grows with the size of the shallow score, from the mean
+    /// absolute rest.
     pub(crate) fn spread(&mut self, pairs: &[[f64; 2]]) {
         let rests: Vec<f64> = pairs
             .iter()

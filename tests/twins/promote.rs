@@ -16,7 +16,8 @@ struct Gate {
     step: Value,
 }
 
-/// Three versions of one registry, each accepted by a gate of its own, the last one rejected by another.
+/// Three versions of one registry, each accepted by a gate of its own, the last one rejected by
+/// another.
 fn gates(workspace: &Workspace) -> Vec<Gate> {
     for (seed, id) in ["1", "2", "3"].into_iter().zip(VERSIONS) {
         let config = workspace.config(

@@ -223,7 +223,8 @@ pub(crate) struct Learner {
     clipped: usize,
     /// Rows learned, each as often as it was visited.
     updates: usize,
-    /// Of each epoch of the phases, the sum of the errors before each update, in units, and their number.
+    /// Of each epoch of the phases, the sum of the errors before each update, in units, and their
+    /// number.
     losses: Vec<(i64, usize)>,
 }
 
@@ -251,7 +252,8 @@ impl Learner {
         }
     }
 
-    /// The phases that a feature file asks for, each with the weights of this model at the middle of its range.
+    /// The phases that a feature file asks for, each with the weights of this model at the middle
+    /// of its range.
     fn in_phases_of(self, features: &Path) -> Self {
         let patterns = Patterns::read(features);
         let theirs = |phase: usize| {
@@ -434,7 +436,8 @@ fn learned_vectors(
             let (sums, products) = pairs(&features.iter().map(now).collect::<Vec<Vector>>());
             let value = i64::from(evaluation.static_value(&lesson.board)) + products;
             let error = (i64::from(lesson.target) - value) as f64;
-            // A component is in 65,536ths and an error in thousandths; six more binary digits are cut off at the end.
+            // A component is in 65,536ths and an error in thousandths; six more binary digits are
+            // cut off at the end.
             let step =
                 error * (ratio * f64::from(lesson.weight) / 256.0 * (65_536.0 * 64.0 / 1000.0));
             // A feature that comes twice moves twice.
@@ -459,7 +462,8 @@ fn learned_vectors(
         .collect()
 }
 
-/// Compares a reported error, in discs, with that of pairs of value and label, each with its number of empty squares.
+/// Compares a reported error, in discs, with that of pairs of value and label, each with its number
+/// of empty squares.
 pub(crate) fn check_error(found: &Value, rows: &[(usize, f64, f64)]) {
     let count = rows.len() as f64;
     let mean = |of: &dyn Fn(f64, f64) -> f64| {
@@ -491,7 +495,8 @@ pub(crate) fn check_error(found: &Value, rows: &[(usize, f64, f64)]) {
     }
 }
 
-/// Compares reported errors as [`check_error`] does, also by empty squares and by the size of the label.
+/// Compares reported errors as [`check_error`] does, also by empty squares and by the size of the
+/// label.
 fn check_errors(found: &Value, rows: &[(usize, f64, f64)]) {
     check_error(found, rows);
     let slope = found.get("slope").and_then(Value::as_f64);

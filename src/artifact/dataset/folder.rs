@@ -59,8 +59,8 @@ pub fn part_indices(folder: &Path, table: &Table) -> Result<Vec<usize>, Artifact
         .collect())
 }
 
-/// Removes what dead processes left in a dataset's folder, in those of its tables and beside it; what living ones write
-/// stays.
+/// Removes what dead processes left in a dataset's folder, in those of its tables and beside it;
+/// what living ones write stays.
 pub fn sweep_dataset(folder: &Path, tables: &[&Table]) -> Result<(), ArtifactError> {
     sweep_own(parent(folder))?;
     sweep_own(folder)?;
@@ -102,7 +102,8 @@ impl Dataset {
         })
     }
 
-    /// A dataset whose manifest is not written yet: what is in the folder can be checked as if it were.
+    /// A dataset whose manifest is not written yet: what is in the folder can be checked as if it
+    /// were.
     ///
     /// # Errors
     ///
@@ -174,7 +175,8 @@ impl Dataset {
         self.read(kind.table(&GAMES), index, &NEVER).map(Some)
     }
 
-    /// Checks that the file of a part's games, if there is one, and its footer are those that the manifest lists, without decoding rows.
+    /// Checks that the file of a part's games, if there is one, and its footer are those that the
+    /// manifest lists, without decoding rows.
     ///
     /// # Errors
     ///
@@ -235,7 +237,8 @@ pub fn file_entry<'a>(
     })
 }
 
-/// The recipe of a dataset folder: that of its manifest, or as long as there is none, of its first part.
+/// The recipe of a dataset folder: that of its manifest, or as long as there is none, of its first
+/// part.
 ///
 /// # Errors
 ///

@@ -1,4 +1,5 @@
-//! What the footers of a dataset's files say, so that each file can be understood without its manifest.
+//! What the footers of a dataset's files say, so that each file can be understood without its
+//! manifest.
 
 use super::manifest::{DatasetFormat, DatasetKind, Manifest, Part, RULES};
 use crate::artifact::hash::ContentHash;

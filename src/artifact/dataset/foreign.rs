@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 /// The files of a dataset folder that are not parts of tables.
 const FILES: [&str; 3] = ["manifest.json", "verdict.json", LOCK_NAME];
 
-/// The first entry of a dataset folder, by name, that no stage wrote; `None` if there is none, or the folder does not exist.
+/// The first entry of a dataset folder, by name, that no stage wrote; `None` if there is none, or
+/// the folder does not exist.
 pub fn first_foreign(folder: &Path) -> Result<Option<PathBuf>, ArtifactError> {
     let is_temporary = |name: &OsStr| {
         name.as_encoded_bytes()

@@ -4,7 +4,8 @@ use crate::artifact::table::Table;
 use crate::artifact::table::row::{TableRow, table_rows};
 
 table_rows! {
-    /// A row of a games table; `None` is a value that the source of an imported dataset did not state.
+    /// A row of a games table; `None` is a value that the source of an imported dataset did not
+    /// state.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct GameRow {
         /// the game, unique in the dataset

@@ -103,7 +103,8 @@ pub fn part_index(name: &OsStr) -> Option<usize> {
 }
 
 impl Manifest {
-    /// The manifest of parts for which `asked` items were asked, of no seed, generation, models or config.
+    /// The manifest of parts for which `asked` items were asked, of no seed, generation, models or
+    /// config.
     pub fn new(kind: DatasetKind, recipe: ContentHash, asked: u64, parts: Vec<Part>) -> Self {
         Self {
             format: DatasetFormat::CURRENT,
@@ -146,7 +147,8 @@ impl Manifest {
             .filter_map(move |part| part.files.get(table))
     }
 
-    /// What the manifest says of how the dataset was made, with `table` for the keys of its config; models by role.
+    /// What the manifest says of how the dataset was made, with `table` for the keys of its config;
+    /// models by role.
     pub fn settings(&self, table: &str) -> Settings {
         let mut settings = table_settings(table, &self.config);
         settings.push(("seed".to_owned(), self.seed.to_string()));

@@ -1,4 +1,5 @@
-//! The samples of a fit of MPC statistics: full-width searches of the same position to every depth wanted.
+//! The samples of a fit of MPC statistics: full-width searches of the same position to every depth
+//! wanted.
 
 use crate::artifact::table::Table;
 use crate::artifact::table::row::{TableRow, table_rows};

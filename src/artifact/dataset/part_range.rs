@@ -1,4 +1,5 @@
-//! The parts into which items are divided: the edges of a part depend on its number and on nothing else.
+//! The parts into which items are divided: the edges of a part depend on its number and on nothing
+//! else.
 
 use super::manifest::Part;
 use crate::artifact::table::FileEntry;
@@ -17,7 +18,8 @@ pub struct PartRange {
 }
 
 impl PartRange {
-    /// `items` cut into parts of `part_items`; the last may be short. No dataset has more than [`PARTS_MAX`] of them.
+    /// `items` cut into parts of `part_items`; the last may be short. No dataset has more than
+    /// [`PARTS_MAX`] of them.
     ///
     /// [`PARTS_MAX`]: super::bounds::PARTS_MAX
     pub fn all(items: u64, part_items: u64) -> Vec<Self> {

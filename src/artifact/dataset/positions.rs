@@ -5,7 +5,8 @@ use crate::artifact::table::row::{TableRow, table_rows};
 use crate::engine::{Black, ColoredPosition, Ply, Position, Score, White};
 
 table_rows! {
-    /// A row of a positions table; a label is `None` where the source of an imported dataset did not know it.
+    /// A row of a positions table; a label is `None` where the source of an imported dataset did
+    /// not know it.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct PositionRow {
         /// the game, unique in the dataset
@@ -140,8 +141,8 @@ impl PositionRow {
     }
 }
 
-/// The first row of a game that contradicts those before it, by its place, and why. The positions of a game come once each, in the order
-/// of play, and have one result.
+/// The first row of a game that contradicts those before it, by its place, and why. The positions
+/// of a game come once each, in the order of play, and have one result.
 pub fn contradiction(rows: &[PositionRow]) -> Option<(usize, String)> {
     let mut known: Option<i8> = None;
     for (place, row) in rows.iter().enumerate() {

@@ -13,7 +13,8 @@ use crate::artifact::seal::read_versioned;
 use crate::artifact::table::PART_SIZE_MAX;
 use std::path::Path;
 
-/// Rows of the samples table for one game: four samples, each searched to every depth and to the end.
+/// Rows of the samples table for one game: four samples, each searched to every depth and to the
+/// end.
 const GAME_SAMPLE_ROWS_MAX: u64 = 4 * 62;
 
 impl Manifest {
@@ -75,7 +76,8 @@ impl Manifest {
     }
 }
 
-/// The rows that a part of a sound count can have in a table; `None` if a dataset of this kind has no such table.
+/// The rows that a part of a sound count can have in a table; `None` if a dataset of this kind has
+/// no such table.
 fn rows_max(kind: DatasetKind, part: &Part, table: &str) -> Option<u64> {
     Some(match kind {
         DatasetKind::Selfplay | DatasetKind::Imported if table == GAMES.name => part.count,
@@ -94,7 +96,8 @@ fn rows_max(kind: DatasetKind, part: &Part, table: &str) -> Option<u64> {
     })
 }
 
-/// Checks that a manifest describes a dataset that can be: its rules, parts that follow each other, and counts that add up.
+/// Checks that a manifest describes a dataset that can be: its rules, parts that follow each other,
+/// and counts that add up.
 ///
 /// # Errors
 ///

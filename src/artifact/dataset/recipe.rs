@@ -1,5 +1,5 @@
-//! A recipe: everything that determines the rows of a dataset, except their number. Parts are made by it, found by it, and
-//! told apart by it.
+//! A recipe: everything that determines the rows of a dataset, except their number. Parts are made
+//! by it, found by it, and told apart by it.
 
 use super::folder::{Dataset, part_path};
 use super::footer::{
@@ -46,8 +46,8 @@ pub struct DatasetOrigin {
     pub config: Value,
 }
 
-/// A part that was found in a folder: how a manifest lists it, and footer and rows of its files in the order in which the
-/// tables were named.
+/// A part that was found in a folder: how a manifest lists it, and footer and rows of its files in
+/// the order in which the tables were named.
 pub type FoundPart = (Part, Vec<(Footer, RecordBatch)>);
 
 impl Recipe {
@@ -132,11 +132,13 @@ impl Recipe {
         Err(ArtifactError::conflict(folder, reason))
     }
 
-    /// A sound part of this recipe and range, if a folder holds one; `rows_max` of each table bounds what is read.
+    /// A sound part of this recipe and range, if a folder holds one; `rows_max` of each table
+    /// bounds what is read.
     ///
     /// # Errors
     ///
-    /// A part of another recipe, [`ArtifactError::Interrupted`] once `stop` is raised, or a system error.
+    /// A part of another recipe, [`ArtifactError::Interrupted`] once `stop` is raised, or a system
+    /// error.
     pub fn find(
         &self,
         folder: &Path,
@@ -167,7 +169,8 @@ impl Recipe {
         Ok(Some((range.part(entries), files)))
     }
 
-    /// Whether a folder has a part of this recipe and range, by the footer of its file in a table; its rows are not read.
+    /// Whether a folder has a part of this recipe and range, by the footer of its file in a table;
+    /// its rows are not read.
     ///
     /// # Errors
     ///
@@ -230,7 +233,8 @@ impl Recipe {
         }
     }
 
-    /// A folder of another recipe: names the first setting that differs, by the footer of one of its files.
+    /// A folder of another recipe: names the first setting that differs, by the footer of one of
+    /// its files.
     fn conflict(&self, folder: &Path, footer: &Footer) -> ArtifactError {
         let theirs = |name: &str| footer.get(&setting_key(name)).map(String::as_str);
         let reason = match difference(&self.settings, theirs) {
@@ -244,8 +248,8 @@ impl Recipe {
     }
 }
 
-/// Checks that the footers of a part say what the manifest says: format, rules, units, recipe with its `settings`, the first
-/// item, the number of items, and the hash of the values.
+/// Checks that the footers of a part say what the manifest says: format, rules, units, recipe with
+/// its `settings`, the first item, the number of items, and the hash of the values.
 ///
 /// # Errors
 ///
@@ -256,7 +260,8 @@ pub fn check_footers(
     settings: &[(String, String)],
 ) -> Result<(), ArtifactError> {
     let manifest = dataset.manifest();
-    // Elsewhere the manifest knows only some of the settings: those of them that a footer has are compared.
+    // Elsewhere the manifest knows only some of the settings: those of them that a footer has are
+    // compared.
     let all_known = matches!(manifest.kind, DatasetKind::Selfplay | DatasetKind::Imported);
     let part = &manifest.parts[index];
     for (table, entry) in &part.files {

@@ -77,7 +77,8 @@ pub struct MatchScore {
 }
 
 impl MatchScore {
-    /// What follows from the counts of a match, its games won, drawn and lost; the interval reaches `interval` standard errors of the pair mean each way.
+    /// What follows from the counts of a match, its games won, drawn and lost; the interval reaches
+    /// `interval` standard errors of the pair mean each way.
     pub fn new(games: [u64; 3], pairs: PairCounts, discs_mean: f64, interval: f64) -> Self {
         let [wins, draws, losses] = games;
         let [elo, elo_low, elo_high] = interval_of(pairs, interval);
@@ -97,7 +98,8 @@ impl MatchScore {
         }
     }
 
-    /// Checks that the counts fit each other and this number of pairs, and that the rest follows from them.
+    /// Checks that the counts fit each other and this number of pairs, and that the rest follows
+    /// from them.
     fn check(&self, pairs_done: u64) -> Result<(), String> {
         let sum = |counts: &[u64]| {
             counts
@@ -119,7 +121,8 @@ impl MatchScore {
     }
 }
 
-/// How the openings of a match were found: `drawn` is the sum of the others and of the pairs played.
+/// How the openings of a match were found: `drawn` is the sum of the others and of the pairs
+/// played.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OpeningCounts {

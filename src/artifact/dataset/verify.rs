@@ -1,4 +1,5 @@
-//! Checks a dataset against itself: hashes, schema, every row, and every game replayed by the rules.
+//! Checks a dataset against itself: hashes, schema, every row, and every game replayed by the
+//! rules.
 
 use super::folder::Dataset;
 use super::games::{GAMES, GameRow};
@@ -14,11 +15,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// What else is checked of a game that was replayed: its row, and the rows of its positions.
 pub type GameCheck<'a> = &'a dyn Fn(&Game, &GameRow, &[PositionRow]) -> Result<(), String>;
 
-/// Checks one part: hashes, schema and rows, and with a check, that every game replays to its rows and passes it.
+/// Checks one part: hashes, schema and rows, and with a check, that every game replays to its rows
+/// and passes it.
 ///
 /// # Errors
 ///
-/// The first thing that does not fit, with its row, or [`ArtifactError::Interrupted`] soon after `stop` is raised.
+/// The first thing that does not fit, with its row, or [`ArtifactError::Interrupted`] soon after
+/// `stop` is raised.
 pub fn verify_part(
     dataset: &Dataset,
     index: usize,
@@ -102,7 +105,8 @@ fn verify_games(
     Ok(())
 }
 
-/// Positions without games are numbered as games would be: every number occurs, in order, and those of a game do not contradict each other.
+/// Positions without games are numbered as games would be: every number occurs, in order, and those
+/// of a game do not contradict each other.
 fn verify_lone_positions(
     dataset: &Dataset,
     index: usize,
@@ -231,8 +235,8 @@ fn text(number: Option<impl ToString>) -> String {
     number.map_or("none".to_owned(), |number| number.to_string())
 }
 
-/// Files in the tables' folders that do not belong to the dataset. Hidden files are ignored: they are locks, temporary
-/// files or the file manager's.
+/// Files in the tables' folders that do not belong to the dataset. Hidden files are ignored: they
+/// are locks, temporary files or the file manager's.
 pub fn strangers(dataset: &Dataset) -> Result<Vec<PathBuf>, ArtifactError> {
     let mut strangers = Vec::new();
     for table in TABLE_NAMES {

@@ -20,7 +20,8 @@ const PART_ROWS: usize = 1 << 18;
 /// A game, or positions of one whose moves are unknown; the writer numbers it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportedGame {
-    /// The moves as `f5d6c3…`; `None` for positions alone. A dataset has games with moves only, or none with.
+    /// The moves as `f5d6c3…`; `None` for positions alone. A dataset has games with moves only, or
+    /// none with.
     pub moves: Option<String>,
     /// The final disc difference for black.
     pub result: Option<i8>,
@@ -56,7 +57,8 @@ pub struct DatasetWriter {
     rows: Vec<PositionRow>,
 }
 
-/// The manifest of a dataset that was made by the same recipe before; `None` if there is nothing under this name.
+/// The manifest of a dataset that was made by the same recipe before; `None` if there is nothing
+/// under this name.
 ///
 /// # Errors
 ///

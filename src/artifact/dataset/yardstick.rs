@@ -1,5 +1,5 @@
-//! The yardstick: positions of self-play with exact scores, which are part of the program. No model is trained on them and no
-//! choice is made by them, so that errors on them compare all models.
+//! The yardstick: positions of self-play with exact scores, which are part of the program. No model
+//! is trained on them and no choice is made by them, so that errors on them compare all models.
 
 use super::positions::{IMPORTED_POSITIONS, PositionRow};
 use crate::artifact::table::row::TableRow;

@@ -1,7 +1,7 @@
 //! A version as one file, `FILE.renma`: a tar archive of `model.json` and the files that it lists.
 //!
-//! A version has one archive. Everything but the contents of its files follows from their names and sizes, so a reader knows
-//! each header before it comes and accepts no other.
+//! A version has one archive. Everything but the contents of its files follows from their names and
+//! sizes, so a reader knows each header before it comes and accepts no other.
 
 use super::document::{ModelDocument, ModelFormat, VECTORS_FILE};
 use super::features_file::parse_features;
@@ -44,7 +44,8 @@ const MPC_SIZE_MAX: u64 = 16 << 20;
 /// What a table of no rows may need.
 const TABLE_SIZE_MIN: u64 = 1 << 20;
 
-/// A row of weights needs about 5 bytes, and 20 if nothing in it can be compressed; so do the keys of a row of vectors.
+/// A row of weights needs about 5 bytes, and 20 if nothing in it can be compressed; so do the keys
+/// of a row of vectors.
 const ROW_SIZE_MAX: u64 = 32;
 
 /// A component of a vector needs about 1 byte, and 4 if it cannot be compressed.
@@ -209,7 +210,8 @@ impl Archive {
         Ok(())
     }
 
-    /// The size of the next file, if it can be: the patterns, which come first, say how large tables are.
+    /// The size of the next file, if it can be: the patterns, which come first, say how large
+    /// tables are.
     fn size_of(&self, place: &Path, name: &str) -> Result<u64, ArtifactError> {
         let entry = self.document.file(place, name)?;
         let size_max = match (name, &self.set) {
@@ -258,7 +260,8 @@ struct ArchiveReader<'a> {
 }
 
 impl ArchiveReader<'_> {
-    /// The next bytes, fewer at the end. Memory grows with what is there, not with what a header says.
+    /// The next bytes, fewer at the end. Memory grows with what is there, not with what a header
+    /// says.
     fn up_to(&mut self, count: u64) -> Result<Vec<u8>, ArtifactError> {
         let mut bytes = Vec::new();
         let read = (&self.reader).take(count).read_to_end(&mut bytes);

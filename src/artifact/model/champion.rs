@@ -29,7 +29,8 @@ pub struct ChampionFile {
     format: ChampionFormat,
     /// The promotions in effect.
     pub history: Vec<Promotion>,
-    /// The step ids of the gates whose verdict has promoted a version or found it champion, including those rolled back.
+    /// The step ids of the gates whose verdict has promoted a version or found it champion,
+    /// including those rolled back.
     pub acted: Vec<ContentHash>,
 }
 

@@ -24,7 +24,8 @@ pub struct GenerationLine {
     pub games: Option<u64>,
     /// Positions of self-play.
     pub positions: Option<u64>,
-    /// The mean absolute error on held-out games before training, in discs; none if no games were held out.
+    /// The mean absolute error on held-out games before training, in discs; none if no games were
+    /// held out.
     pub mae_before: Option<f64>,
     /// The same after training.
     pub mae_after: Option<f64>,
@@ -47,12 +48,14 @@ pub struct GenerationLine {
 #[serde(deny_unknown_fields)]
 pub struct ClosedFile {
     format: ClosedFormat,
-    /// The last closed generation: no stage works on it or on earlier ones again. It is never the largest number there is.
+    /// The last closed generation: no stage works on it or on earlier ones again. It is never the
+    /// largest number there is.
     #[serde(deserialize_with = "read_generation")]
     pub generation: u32,
     /// The model that plays the next generation; none if that is the run's start.
     pub champion: Option<ModelReference>,
-    /// The highest version there ever was, so that no number is used twice; in the file its number, or 0.
+    /// The highest version there ever was, so that no number is used twice; in the file its number,
+    /// or 0.
     #[serde(serialize_with = "write_number", deserialize_with = "read_number")]
     pub version_last: Option<VersionId>,
     /// The lines of the closed generations.

@@ -129,8 +129,8 @@ impl ModelDocument {
             .files(self.files.contains_key(VECTORS_FILE))
     }
 
-    /// Checks that the version has a file of vectors if its patterns have vectors, and only then; `folder` names the model in
-    /// errors.
+    /// Checks that the version has a file of vectors if its patterns have vectors, and only then;
+    /// `folder` names the model in errors.
     pub(super) fn check_vectors(
         &self,
         folder: &Path,

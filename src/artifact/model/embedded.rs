@@ -1,7 +1,8 @@
 //! The models that are part of the program.
 //!
-//! Half of a weights file is visits, which only the coverage of trainings reads: the one that ships has zeros for them.
-//! `RENMA_WRITE_SHIPPED=1 cargo test --release --lib shipped` writes it that way after its files were replaced.
+//! Half of a weights file is visits, which only the coverage of trainings reads: the one that ships
+//! has zeros for them. `RENMA_WRITE_SHIPPED=1 cargo test --release --lib shipped` writes it that
+//! way after its files were replaced.
 
 use super::archive::Archive;
 use super::builtin::Builtin;

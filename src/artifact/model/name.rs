@@ -1,7 +1,7 @@
 //! Names of models: versions by number, built-ins by name.
 //!
-//! A name in a file is data. It becomes one of these types or an error, so that no file decides which paths are read or which
-//! folders are removed.
+//! A name in a file is data. It becomes one of these types or an error, so that no file decides
+//! which paths are read or which folders are removed.
 
 use super::builtin::Builtin;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,8 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-/// The number of a version, which is the name of its folder: `v0001`, `v0002` and so on, `v10000` after `v9999`.
+/// The number of a version, which is the name of its folder: `v0001`, `v0002` and so on, `v10000`
+/// after `v9999`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct VersionId(u32);
@@ -21,7 +22,8 @@ impl VersionId {
     /// The highest id.
     pub const LAST: Self = Self(999_999_999);
 
-    /// The highest id that a version may bring along from elsewhere, so that others can come after it.
+    /// The highest id that a version may bring along from elsewhere, so that others can come after
+    /// it.
     pub const LAST_IMPORTED: Self = Self(99_999_999);
 
     /// The id with this number, counted from 1.

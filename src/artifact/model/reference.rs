@@ -51,7 +51,8 @@ impl ModelPlace {
 /// A model by what its document says: all that lineage needs, without its weights.
 #[derive(Clone, Debug)]
 pub struct KnownModel {
-    /// The id in its document, or the name of the built-in. Never part of a path, for which there is `place`.
+    /// The id in its document, or the name of the built-in. Never part of a path, for which there
+    /// is `place`.
     pub id: ModelName,
     /// The hash of its content.
     pub content: ContentHash,
@@ -159,7 +160,8 @@ impl KnownModel {
         Ok(loaded)
     }
 
-    /// The reference under which this model is found again: as a version if it is one of this registry.
+    /// The reference under which this model is found again: as a version if it is one of this
+    /// registry.
     pub fn reference_in(&self, registry: &Path) -> ModelRef {
         match (&self.place, self.id) {
             (ModelPlace::Builtin(builtin), _) => ModelRef::Builtin(*builtin),
@@ -186,7 +188,8 @@ impl KnownModel {
     ///
     /// # Errors
     ///
-    /// A built-in that was not trained, or a file that has gone or changed since the model was read.
+    /// A built-in that was not trained, or a file that has gone or changed since the model was
+    /// read.
     pub fn archive(&self) -> Result<Archive, ArtifactError> {
         match &self.place {
             ModelPlace::Builtin(builtin) => builtin.archive(),
@@ -254,8 +257,9 @@ pub enum ModelRef {
     Champion,
     /// A version of the registry.
     Version(VersionId),
-    /// The folder of a version, a `.renma` file, a registry, which stands for its champion, or that with `/champion` behind it. If
-    /// nothing is there, `RUN:champion` and `RUN:v0007` are those of the registry RUN beside the one in use.
+    /// The folder of a version, a `.renma` file, a registry, which stands for its champion, or that
+    /// with `/champion` behind it. If nothing is there, `RUN:champion` and `RUN:v0007` are those of
+    /// the registry RUN beside the one in use.
     Path(PathBuf),
 }
 
@@ -371,7 +375,8 @@ fn find_at(path: &Path, registry: &Path) -> Result<KnownModel, ArtifactError> {
     KnownModel::read(path)
 }
 
-/// The model `RUN:champion` or `RUN:v0007` of the registry RUN beside this one, if a path has that form.
+/// The model `RUN:champion` or `RUN:v0007` of the registry RUN beside this one, if a path has that
+/// form.
 fn find_beside(path: &Path, registry: &Path) -> Option<Result<KnownModel, ArtifactError>> {
     let (run, name) = path.to_str()?.split_once(':')?;
     if Path::new(run).file_name() != Some(OsStr::new(run)) {

@@ -114,8 +114,8 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// An archive whose model is damaged, an id that the registry has or had for another version, or a system
-    /// error; no new version is left behind.
+    /// An archive whose model is damaged, an id that the registry has or had for another version,
+    /// or a system error; no new version is left behind.
     pub fn import(&self, archive: &Archive, path: &Path) -> Result<bool, ArtifactError> {
         archive.model(path)?;
         let id = archive.document.id;

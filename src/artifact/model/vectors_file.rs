@@ -1,7 +1,7 @@
 //! `vectors.parquet`: one row per canonical feature of a group of phases whose vector is not zero.
 //!
-//! Each component is a column. A list would be a column of objects in pandas, and its lengths, which pack well, could unpack to
-//! any number of values.
+//! Each component is a column. A list would be a column of objects in pandas, and its lengths,
+//! which pack well, could unpack to any number of values.
 
 use super::weights_file::{Row, canonical_rows, spread};
 use crate::artifact::error::ArtifactError;
@@ -76,12 +76,13 @@ pub fn to_batches(evaluation: &Evaluation) -> impl Iterator<Item = RecordBatch> 
     std::iter::from_fn(next)
 }
 
-/// The vectors `[group][feature][component]` in the rows of a file, whatever the sizes of its batches.
+/// The vectors `[group][feature][component]` in the rows of a file, whatever the sizes of its
+/// batches.
 ///
 /// # Errors
 ///
-/// Rows that are not canonical features of the set, each at most once and in order, with a vector that is not zero; `path`
-/// names the file in errors.
+/// Rows that are not canonical features of the set, each at most once and in order, with a vector
+/// that is not zero; `path` names the file in errors.
 pub fn from_batches(
     path: &Path,
     set: &PatternSet,

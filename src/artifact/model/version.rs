@@ -30,7 +30,8 @@ pub(super) const SIZE_MAX: u64 = 4 << 30;
 pub struct Model {
     /// Patterns and weights.
     pub evaluation: Evaluation,
-    /// Training updates that reached each weight, `[phase][feature]`; zero for mirrors that are not canonical.
+    /// Training updates that reached each weight, `[phase][feature]`; zero for mirrors that are not
+    /// canonical.
     pub visits: Vec<u32>,
     /// MPC statistics; empty for a draft.
     pub mpc: MpcTable,
@@ -107,7 +108,8 @@ impl Model {
             hasher.field("slope", &entry.slope.to_bits().to_le_bytes());
             hasher.field("offset", &entry.offset.0.to_le_bytes());
             hasher.field("sigma", &entry.sigma.0.to_le_bytes());
-            // Statistics of the source's form are normal and do not grow: they count by what that form has.
+            // Statistics of the source's form are normal and do not grow: they count by what that
+            // form has.
             if entry.growth != 0.0 || entry.quantiles != NORMAL_QUANTILES {
                 hasher.field("growth", &entry.growth.to_bits().to_le_bytes());
                 let quantiles = entry
@@ -167,7 +169,8 @@ impl Model {
         write_sealed(&folder.join("model.json"), &document)
     }
 
-    /// The model of a document, its patterns and the bytes of its other files; `folder` names them in errors.
+    /// The model of a document, its patterns and the bytes of its other files; `folder` names them
+    /// in errors.
     ///
     /// # Errors
     ///
@@ -213,12 +216,13 @@ impl Model {
     }
 }
 
-/// Reads `model.json` alone. If the name of the folder is a version id, it must be the one in the file; a copy of a version may
-/// have any other name.
+/// Reads `model.json` alone. If the name of the folder is a version id, it must be the one in the
+/// file; a copy of a version may have any other name.
 ///
 /// # Errors
 ///
-/// A missing or damaged file, one of another format, or one of a version other than that of the folder.
+/// A missing or damaged file, one of another format, or one of a version other than that of the
+/// folder.
 pub fn read_document(folder: &Path) -> Result<ModelDocument, ArtifactError> {
     check_folder(folder)?;
     let path = folder.join("model.json");
@@ -240,7 +244,8 @@ pub fn read_document(folder: &Path) -> Result<ModelDocument, ArtifactError> {
     Ok(document)
 }
 
-/// The hash of what a pattern set computes; its names do not count. Phases count by the disc count that each begins with.
+/// The hash of what a pattern set computes; its names do not count. Phases count by the disc count
+/// that each begins with.
 pub fn pattern_set_hash(set: &PatternSet) -> ContentHash {
     let mut hasher = FieldHasher::new("pattern set");
     let starts: Vec<u8> = set

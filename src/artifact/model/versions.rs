@@ -1,4 +1,5 @@
-//! Versions of a registry by the steps that made them: one, or all of them, read once for whoever asks about many.
+//! Versions of a registry by the steps that made them: one, or all of them, read once for whoever
+//! asks about many.
 
 use super::document::ModelDocument;
 use super::name::VersionId;

@@ -123,12 +123,13 @@ pub fn weight_of(number: i32) -> Option<i16> {
         .filter(|weight| *weight != i16::MIN)
 }
 
-/// The weights and visits, `[phase][feature]`, in the rows of a file, whatever the sizes of its batches.
+/// The weights and visits, `[phase][feature]`, in the rows of a file, whatever the sizes of its
+/// batches.
 ///
 /// # Errors
 ///
-/// Rows that are not the canonical features of the set, each once and in order, or weights beyond 16 bits; `path` names the
-/// file in errors.
+/// Rows that are not the canonical features of the set, each once and in order, or weights beyond
+/// 16 bits; `path` names the file in errors.
 pub fn from_batches(
     path: &Path,
     set: &PatternSet,

@@ -1,8 +1,9 @@
 //! Temporary files and folders: locked while their process lives, removed once it is dead.
 //!
-//! A process locks its temporary file before it writes to it, and the system releases the lock when the process ends, even if
-//! it was killed or ran on another machine. So a process that gets the lock knows that the file was left behind. A temporary
-//! folder has a temporary file beside it, its claim, and is in use as long as that file is locked.
+//! A process locks its temporary file before it writes to it, and the system releases the lock when
+//! the process ends, even if it was killed or ran on another machine. So a process that gets the
+//! lock knows that the file was left behind. A temporary folder has a temporary file beside it, its
+//! claim, and is in use as long as that file is locked.
 
 use super::{FolderEntry, closed, entries_in, exists, is_folder, is_link};
 use crate::artifact::error::ArtifactError;
@@ -15,7 +16,8 @@ use tempfile::{Builder, NamedTempFile};
 /// The beginning of every temporary name.
 pub const TEMPORARY_PREFIX: &str = ".tmp-";
 
-/// The beginning of the temporary names of renma: only these are removed from a folder that other programs use too.
+/// The beginning of the temporary names of renma: only these are removed from a folder that other
+/// programs use too.
 const OWN_PREFIX: &str = ".tmp-renma-";
 
 /// The name of a temporary folder is that of its claim and this suffix.
@@ -35,7 +37,8 @@ pub fn temporary_file(folder: &Path) -> io::Result<NamedTempFile> {
     }
 }
 
-/// A new temporary folder with its claim; both are removed when dropped, unless the folder has been renamed.
+/// A new temporary folder with its claim; both are removed when dropped, unless the folder has been
+/// renamed.
 #[derive(Debug)]
 pub(super) struct TemporaryFolder {
     pub(super) path: PathBuf,
@@ -91,7 +94,8 @@ fn remove_tree(folder: &Path) -> io::Result<()> {
     closed(|| fs::remove_dir_all(folder))
 }
 
-/// Removes every temporary file and folder that a dead process left in a folder where only renma writes.
+/// Removes every temporary file and folder that a dead process left in a folder where only renma
+/// writes.
 ///
 /// # Errors
 ///
@@ -151,7 +155,8 @@ fn sweep_named(folder: &Path, prefix: &str) -> Result<(), ArtifactError> {
 
 /// Removes a temporary file, and the folder that it claims, unless a living process holds it.
 fn sweep_file(path: &Path) -> io::Result<()> {
-    // A file that cannot be opened or locked may be in use. Some file systems lock only files open for writing.
+    // A file that cannot be opened or locked may be in use. Some file systems lock only files open
+    // for writing.
     let Ok(file) = File::options().read(true).write(true).open(path) else {
         return Ok(());
     };

@@ -10,7 +10,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The rows of a part, some at a time, with the columns of the table in order, and never more than its footer says.
+/// The rows of a part, some at a time, with the columns of the table in order, and never more than
+/// its footer says.
 pub struct RecordBatches<'p> {
     pub path: &'p Path,
     /// Of the file, in bytes.

@@ -9,8 +9,8 @@ pub(super) fn content_hash(batch: &RecordBatch) -> ContentHash {
     content_of(&batch.schema(), &|| std::iter::once(batch.clone())).0
 }
 
-/// The hash of the values of some batches, column by column, and the number of rows. A missing value counts as zero, and a
-/// separate column says which values are there.
+/// The hash of the values of some batches, column by column, and the number of rows. A missing
+/// value counts as zero, and a separate column says which values are there.
 pub(super) fn content_of<B: Iterator<Item = RecordBatch>>(
     schema: &Schema,
     batches: &impl Fn() -> B,

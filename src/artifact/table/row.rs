@@ -156,7 +156,8 @@ pub const fn column<T: Cell>(
 
 /// Declares a row with its columns: `/// description`, then `name: type, Layout;`.
 ///
-/// The description is kept in the file, with unit and point of view. An `Option` may be missing where its table is nullable.
+/// The description is kept in the file, with unit and point of view. An `Option` may be missing
+/// where its table is nullable.
 macro_rules! table_rows {
     (
         $(#[$attribute:meta])*

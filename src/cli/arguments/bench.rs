@@ -63,7 +63,8 @@ pub struct BenchSearchArguments {
     /// The model
     #[arg(long, default_value = "builtin:square-weights", value_name = "MODEL")]
     pub model: ModelRef,
-    /// Selective search: the confidence of a cut, 50 to 99 %, 100 for full width, or t=1.4 for that many sigmas
+    /// Selective search: the confidence of a cut, 50 to 99 %, 100 for full width, or t=1.4 for that
+    /// many sigmas
     #[arg(long, default_value = "100", value_name = "LEVEL", value_parser = level::parse)]
     pub mpc_level: MpcLevel,
 }

@@ -84,7 +84,8 @@ pub struct VerifyArguments {
     /// With --remake: the seed that chooses games [default: a new one each time, printed]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// With --remake: the registry of the models that played [default: models/RUN for datasets/RUN/..., else models/default]
+    /// With --remake: the registry of the models that played [default: models/RUN for
+    /// datasets/RUN/..., else models/default]
     #[arg(long, value_name = "REG")]
     pub models: Option<PathBuf>,
 }

@@ -64,7 +64,8 @@ pub fn command(detail: Detail) -> Command {
     }
 }
 
-/// The command with the options that its short help hides; it keeps the short layout, a line per option.
+/// The command with the options that its short help hides; it keeps the short layout, a line per
+/// option.
 fn with_all_options(command: Command) -> Command {
     command
         .mut_args(|argument| argument.hide_short_help(false))

@@ -23,7 +23,8 @@ pub enum ModelCommand {
         #[arg(long, value_name = "DIR")]
         datasets: Option<PathBuf>,
     },
-    /// Check every byte of every version of a registry, and of the datasets and gates that they name
+    /// Check every byte of every version of a registry, and of the datasets and gates that they
+    /// name
     #[command(after_help = "Example: renma model verify --models models/default")]
     Verify(RegistryArguments),
     /// Put the version in an archive into a registry, or make one from another program's file

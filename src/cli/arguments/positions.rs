@@ -15,7 +15,8 @@ use std::time::Duration;
 /// Positions, and the model that values them.
 #[derive(Args, Debug)]
 pub struct PositionsArguments {
-    /// Positions, one per line: in OBF, or as a game that leads to it, f5d6c3... or GGF; `-` for stdin, or the moves of one game
+    /// Positions, one per line: in OBF, or as a game that leads to it, f5d6c3... or GGF; `-` for
+    /// stdin, or the moves of one game
     #[arg(value_name = "FILE")]
     pub input: PathBuf,
     #[command(flatten)]
@@ -60,11 +61,12 @@ pub struct EvalArguments {
     /// Solve positions with at most this many empty squares [default: 0, or 14 with --review]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=60))]
     pub exact_empties: Option<u8>,
-    /// Selective search: the confidence of a cut, 50 to 99 %, 100 for full width, or t=1.4 for that many sigmas [default:
-    /// 100, or generate.mpc_level of --config]
+    /// Selective search: the confidence of a cut, 50 to 99 %, 100 for full width, or t=1.4 for that
+    /// many sigmas [default: 100, or generate.mpc_level of --config]
     #[arg(long, value_name = "LEVEL", value_parser = level::parse)]
     pub mpc_level: Option<MpcLevel>,
-    /// Search as in this config: with its generate.mpc_level, and its table [selective] if it has one
+    /// Search as in this config: with its generate.mpc_level, and its table [selective] if it has
+    /// one
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Another value for a key of the config, such as train.epochs=3; repeat it for more keys
@@ -73,7 +75,8 @@ pub struct EvalArguments {
     /// Print the value of each legal move, and the value by which the search orders it
     #[arg(long)]
     pub moves: bool,
-    /// Review each game: what every move lost against the best one, and the turning points, which lost 2 discs or more
+    /// Review each game: what every move lost against the best one, and the turning points, which
+    /// lost 2 discs or more
     #[arg(long)]
     pub review: bool,
 }
@@ -103,7 +106,8 @@ pub struct ServeArguments {
 pub struct EngineArguments {
     #[command(flatten)]
     pub model: ModelArguments,
-    /// Search depth in plies; a program may set another by NBoard's `set depth` [default: 8, or no limit with a time limit]
+    /// Search depth in plies; a program may set another by NBoard's `set depth` [default: 8, or no
+    /// limit with a time limit]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=60))]
     pub depth: Option<u8>,
     /// Seconds per move; clocks that the other program sets hold too [default: no limit]
@@ -118,7 +122,8 @@ pub struct EngineArguments {
     /// Prove who wins with at most this many empty squares
     #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=60))]
     pub wld_empties: u8,
-    /// Selective search: the confidence of a cut, 50 to 99 %, 100 for full width, or t=1.4 for that many sigmas
+    /// Selective search: the confidence of a cut, 50 to 99 %, 100 for full width, or t=1.4 for that
+    /// many sigmas
     #[arg(long, value_name = "LEVEL", default_value = "100", value_parser = level::parse)]
     pub mpc_level: MpcLevel,
 }

@@ -56,7 +56,8 @@ impl RunArguments {
     }
 }
 
-/// A config with its settings, and the run in these folders, else in its own, as a command line names it.
+/// A config with its settings, and the run in these folders, else in its own, as a command line
+/// names it.
 pub fn invocation(
     config: &Path,
     set: &SettingArguments,
@@ -77,7 +78,8 @@ pub fn invocation(
     Ok((loaded, invocation))
 }
 
-/// An error unless the registry that a command names exists; one that it does not name need not exist yet.
+/// An error unless the registry that a command names exists; one that it does not name need not
+/// exist yet.
 fn check_registry(named: Option<&Path>) -> Result<(), ArtifactError> {
     match named.map_or(Ok(()), check_folder) {
         Err(ArtifactError::Missing { path }) => {
@@ -102,7 +104,8 @@ pub fn registry_folder(named: Option<&Path>, run: &str) -> PathBuf {
     named.map_or_else(|| Path::new("models").join(run), Path::to_owned)
 }
 
-/// A path as someone in this folder would type it, so that a page does not depend on where the folder is.
+/// A path as someone in this folder would type it, so that a page does not depend on where the
+/// folder is.
 fn from_here(path: &Path) -> PathBuf {
     let here = current_dir().ok();
     let inside = here.and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned));
@@ -134,7 +137,8 @@ pub struct LoopArguments {
     /// Work in this folder; --config stays relative to the current one
     #[arg(short = 'C', value_name = "DIR", default_value = ".", value_parser = folder())]
     pub folder: PathBuf,
-    /// The config: a file, or one of the program, such as builtin:smoke; the run is named after it [default: configs/default.toml in DIR]
+    /// The config: a file, or one of the program, such as builtin:smoke; the run is named after it
+    /// [default: configs/default.toml in DIR]
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     #[command(flatten)]
@@ -142,10 +146,12 @@ pub struct LoopArguments {
     /// The last generation; +N: this number of new ones [default: run.generations]
     #[arg(long, value_name = "N")]
     pub generations: Option<Generations>,
-    /// Time limit (90s, 30m, 2h, 1h30m): stop at the end of a part, an epoch or a batch, with exit code 12
+    /// Time limit (90s, 30m, 2h, 1h30m): stop at the end of a part, an epoch or a batch, with exit
+    /// code 12
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub budget: Option<Duration>,
-    /// Where the stages run: local, dask, or a command with {plan} and {shard} in it that runs one shard
+    /// Where the stages run: local, dask, or a command with {plan} and {shard} in it that runs one
+    /// shard
     #[arg(long, value_name = "HOW", default_value = "local")]
     pub on: String,
     #[command(flatten)]
@@ -156,7 +162,8 @@ pub struct LoopArguments {
     /// Remove generation G and all after it, after printing what is lost, and make them again
     #[arg(long, value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
     pub restart: Option<u32>,
-    /// Print what the run would do, how long it takes and what it needs, and write nothing; with -v, what its next generation asks of the stages, as lines of JSON
+    /// Print what the run would do, how long it takes and what it needs, and write nothing; with
+    /// -v, what its next generation asks of the stages, as lines of JSON
     #[arg(long)]
     pub dry_run: bool,
     /// End with the code of the last gate: 0 accepted, 10 rejected, 11 inconclusive
@@ -167,10 +174,12 @@ pub struct LoopArguments {
 /// The machines that run shards.
 #[derive(Args, Clone, Debug)]
 pub struct WorkerArguments {
-    /// Number of shards that run at once: commands, or Dask workers on this machine [default: all cores]
+    /// Number of shards that run at once: commands, or Dask workers on this machine [default: all
+    /// cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), conflicts_with = "scheduler")]
     pub workers: Option<u32>,
-    /// A Dask scheduler of yours, reached with the Python in RENMA_PYTHON [default: one on this machine]
+    /// A Dask scheduler of yours, reached with the Python in RENMA_PYTHON [default: one on this
+    /// machine]
     #[arg(long, value_name = "ADDRESS", hide_short_help = true)]
     pub scheduler: Option<String>,
     /// Permit a scheduler on another machine without TLS

@@ -28,7 +28,8 @@ pub enum ShardCommand {
         #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..))]
         ahead: u32,
     },
-    /// Run the shards of a plan on Dask workers or by a command, until it is ready to finish; repeat it to resume
+    /// Run the shards of a plan on Dask workers or by a command, until it is ready to finish;
+    /// repeat it to resume
     #[command(
         after_help = "A command, such as 'renma shard run {plan} {shard}', runs in this folder, without a shell, as many at once as --workers says. Exit code 75 and deaths by signal are retried.\n\nExample: renma shard drive plan.json --on dask"
     )]

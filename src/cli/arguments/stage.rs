@@ -33,7 +33,8 @@ pub struct StageArguments {
     /// Write the plan of its shards to a new file instead, for renma shard; `-` for stdout
     #[arg(long, value_name = "FILE", conflicts_with = "budget")]
     pub plan: Option<PathBuf>,
-    /// Number of shards; fewer if the stage has fewer parts [default: one per 3 minutes of work, at least 32; train: at least 16; gate: 100]
+    /// Number of shards; fewer if the stage has fewer parts [default: one per 3 minutes of work, at
+    /// least 32; train: at least 16; gate: 100]
     #[arg(long, value_name = "N", requires = "plan", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub shards: Option<u32>,
     /// Overwrite another plan
@@ -53,7 +54,8 @@ pub fn memory(text: &str) -> Result<ByteSize, &'static str> {
 /// The time limit of a stage.
 #[derive(Args, Debug)]
 pub struct WorkArguments {
-    /// Time limit (90s, 30m, 2h, 1h30m): stop at the end of a part, an epoch or a batch, with exit code 12
+    /// Time limit (90s, 30m, 2h, 1h30m): stop at the end of a part, an epoch or a batch, with exit
+    /// code 12
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub budget: Option<Duration>,
 }
@@ -65,7 +67,8 @@ pub struct WorkArguments {
 pub struct GenerateArguments {
     #[command(flatten)]
     pub stage: StageArguments,
-    /// The model that plays: a folder, a version id, `champion` or a built-in [default: champion, else run.start]
+    /// The model that plays: a folder, a version id, `champion` or a built-in [default: champion,
+    /// else run.start]
     #[arg(long, value_name = "MODEL")]
     pub model: Option<ModelRef>,
     /// The generation, counted from 1
@@ -92,7 +95,8 @@ pub struct TrainArguments {
     /// The model to start from [default: zero weights]
     #[arg(long, value_name = "MODEL")]
     pub parent: Option<ModelRef>,
-    /// Memory for rows (500MiB, 4GiB); beyond it they go to a scratch file. Does not affect the output
+    /// Memory for rows (500MiB, 4GiB); beyond it they go to a scratch file. Does not affect the
+    /// output
     #[arg(long, default_value = "4GiB", value_name = "SIZE", value_parser = memory)]
     pub memory: ByteSize,
 }

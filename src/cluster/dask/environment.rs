@@ -1,5 +1,5 @@
-//! The Python that runs the bridge: the user's own for a cluster of theirs, otherwise one with the packages that are pinned
-//! here.
+//! The Python that runs the bridge: the user's own for a cluster of theirs, otherwise one with the
+//! packages that are pinned here.
 
 use crate::artifact::publish::temporary::sweep;
 use crate::artifact::publish::{exists, publish_bytes, remove_folder};

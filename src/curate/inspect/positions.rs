@@ -187,7 +187,8 @@ pub(super) fn inspect(
     })
 }
 
-/// 64 bits that stand for a board: among a billion boards, the chance that two share them is a few percent.
+/// 64 bits that stand for a board: among a billion boards, the chance that two share them is a few
+/// percent.
 fn fingerprint(words: &[u64]) -> u64 {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let hash = blake3::hash(&bytes);

@@ -15,7 +15,8 @@ use crate::pipeline::gate::task::GateConfig;
 use crate::pipeline::item_sample::ItemSample;
 use crate::pipeline::{Context, StageError};
 
-/// Checks every game and every pair, and that they lead to the verdict, and plays the share of the games again that the task asks for.
+/// Checks every game and every pair, and that they lead to the verdict, and plays the share of the
+/// games again that the task asks for.
 pub fn verify(
     task: VerifyTask<'_>,
     dataset: &Dataset,

@@ -1,16 +1,19 @@
-//! The ways to run the inner loops: portable code for any machine and its twins for AVX2 and AVX-512, chosen once at run
-//! time.
+//! The ways to run the inner loops: portable code for any machine and its twins for AVX2 and
+//! AVX-512, chosen once at run time.
 //!
-//! A function that should run fast is written as an `#[inline(always)]` body, generic over `Kernel`, and entered through
-//! `kernel_entry!`, which compiles the body once for each kernel. Everything that a body calls must be inlined into it or
-//! be an entry itself: a plain function would be compiled for the oldest machine.
+//! A function that should run fast is written as an `#[inline(always)]` body, generic over
+//! `Kernel`, and entered through `kernel_entry!`, which compiles the body once for each kernel.
+//! Everything that a body calls must be inlined into it or be an entry itself: a plain function
+//! would be compiled for the oldest machine.
 //!
-//! A new instruction set, such as NEON, is a variant of `Instructions`, a `Kernel` and an arm of each macro in this
-//! file, and one file each in `board/moves/`, `eval/incremental/` and `eval/features/`.
+//! A new instruction set, such as NEON, is a variant of `Instructions`, a `Kernel` and an arm of
+//! each macro in this file, and one file each in `board/moves/`, `eval/incremental/` and
+//! `eval/features/`.
 
 use std::fmt;
 
-/// Instructions beyond those of every machine of the architecture; each set includes those before it.
+/// Instructions beyond those of every machine of the architecture; each set includes those before
+/// it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::engine) enum Instructions {
     /// Available on every machine.
@@ -37,7 +40,8 @@ impl Kernel for Portable {
     const INSTRUCTIONS: Instructions = Instructions::Any;
 }
 
-/// Runs with AVX2, BMI1, BMI2, LZCNT and POPCNT; named only by the macros here, for choices that found them.
+/// Runs with AVX2, BMI1, BMI2, LZCNT and POPCNT; named only by the macros here, for choices that
+/// found them.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
 pub(in crate::engine) struct Avx2;
@@ -124,8 +128,8 @@ impl fmt::Debug for KernelChoice {
     }
 }
 
-/// Defines functions `fn name<K: Kernel>(arguments)`, each of which runs `body::<K>(arguments)` compiled for the instructions of
-/// `K`; more type parameters are passed on.
+/// Defines functions `fn name<K: Kernel>(arguments)`, each of which runs `body::<K>(arguments)`
+/// compiled for the instructions of `K`; more type parameters are passed on.
 macro_rules! kernel_entry {
     ($($(#[$meta:meta])* $visibility:vis fn $name:ident$(<$($parameter:ident: $bound:path),+>)?($($argument:ident: $type:ty),* $(,)?) -> $result:ty = $($body:ident)::+;)+) => {$(
         $(#[$meta])*
@@ -149,7 +153,8 @@ macro_rules! kernel_entry {
                 // SAFETY: `Avx2` is used only where `KernelChoice` found that the machine runs it.
                 #[cfg(target_arch = "x86_64")]
                 $crate::engine::board::kernel::Instructions::Avx2 => unsafe { avx2$(::<$($parameter),+>)?($($argument),*) },
-                // SAFETY: `Avx512` is used only where `KernelChoice` found that the machine runs it.
+                // SAFETY: `Avx512` is used only where `KernelChoice` found that the machine runs
+                // it.
                 #[cfg(target_arch = "x86_64")]
                 $crate::engine::board::kernel::Instructions::Avx512 => unsafe { avx512$(::<$($parameter),+>)?($($argument),*) },
             }

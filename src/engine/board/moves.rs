@@ -1,4 +1,5 @@
-//! Legal moves and flips on raw sets of discs, one file per instruction set; [`Position`] is the way to them.
+//! Legal moves and flips on raw sets of discs, one file per instruction set; [`Position`] is the
+//! way to them.
 //!
 //! [`Position`]: super::position::Position
 

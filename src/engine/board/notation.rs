@@ -102,7 +102,8 @@ pub struct ObfLine {
     pub scores: Vec<MoveScore>,
 }
 
-/// A score that a file lists, with its legal move; `None` is the pass that the rules force, or a best move that the file does not name.
+/// A score that a file lists, with its legal move; `None` is the pass that the rules force, or a
+/// best move that the file does not name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct MoveScore {
@@ -126,7 +127,8 @@ fn error(byte: usize, reason: impl Into<String>) -> NotationError {
     }
 }
 
-/// Whether a line begins with a move, perhaps a numbered one: no board begins with a letter and a digit from 1 to 8.
+/// Whether a line begins with a move, perhaps a numbered one: no board begins with a letter and a
+/// digit from 1 to 8.
 pub fn is_transcript(line: &str) -> bool {
     let mut letters = after_number(line).bytes();
     letters
@@ -135,7 +137,8 @@ pub fn is_transcript(line: &str) -> bool {
         && letters.next().is_some_and(|row| matches!(row, b'1'..=b'8'))
 }
 
-/// Reads a line of an OBF file, without its line end; `None` for an empty line or a comment (`%`, `#`).
+/// Reads a line of an OBF file, without its line end; `None` for an empty line or a comment (`%`,
+/// `#`).
 ///
 /// # Errors
 ///
@@ -204,9 +207,10 @@ pub fn parse_board(text: &str) -> Result<ColoredPosition, NotationError> {
         .ok_or_else(|| error(0, "a square holds two discs"))
 }
 
-/// Reads a move or a pass of a position with its score in discs: `g8:+18`, or the score of a best move that is not named: `--:+18`. Without
-/// a known score it is `None`: Edax names a line of moves, whose score is that of the first, and has a score for those that it does not
-/// know: `a1:--:-127`.
+/// Reads a move or a pass of a position with its score in discs: `g8:+18`, or the score of a best
+/// move that is not named: `--:+18`. Without a known score it is `None`: Edax names a line of
+/// moves, whose score is that of the first, and has a score for those that it does not know:
+/// `a1:--:-127`.
 fn parse_scored_move(text: &str, position: Position) -> Result<Option<MoveScore>, String> {
     let (names, discs) = text
         .rsplit_once(':')
@@ -236,7 +240,8 @@ fn parse_scored_move(text: &str, position: Position) -> Result<Option<MoveScore>
     }
 }
 
-/// Reads a move or a pass (`PA`), which may be followed by its evaluation and its time: `F5`, `f5/1.20/0.50`, `F5//6`.
+/// Reads a move or a pass (`PA`), which may be followed by its evaluation and its time: `F5`,
+/// `f5/1.20/0.50`, `F5//6`.
 ///
 /// # Errors
 ///
@@ -257,8 +262,9 @@ pub fn move_text(square: Option<Square>, pass: &str) -> String {
     square.map_or_else(|| pass.to_owned(), |square| square.to_string())
 }
 
-/// The moves and passes (`None`) of a transcript `f5d6c3…`, each with its first byte, up to the first text that is neither;
-/// blanks and the numbers of moves (`1. f5 d6 2. c3`) are ignored, and the rules are not checked.
+/// The moves and passes (`None`) of a transcript `f5d6c3…`, each with its first byte, up to the
+/// first text that is neither; blanks and the numbers of moves (`1. f5 d6 2. c3`) are ignored, and
+/// the rules are not checked.
 pub fn parse_moves(
     text: &str,
 ) -> impl Iterator<Item = Result<(usize, Option<Square>), NotationError>> {

@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Depths up to this are counted without checking the stop flag: a few milliseconds of work.
 const DEPTH_UNSTOPPED: u8 = 6;
 
-/// The number of paths of `depth` plies, or `None` if `stop` is raised before the end. A pass is a ply; a game that has ended
-/// counts once.
+/// The number of paths of `depth` plies, or `None` if `stop` is raised before the end. A pass is a
+/// ply; a game that has ended counts once.
 ///
-/// The last ply is counted without being played. From the start: 4, 12, 56, 244, 1396, 8200, 55092, 390216, 3005288,
-/// 24571284, 212258800.
+/// The last ply is counted without being played. From the start: 4, 12, 56, 244, 1396, 8200, 55092,
+/// 390216, 3005288, 24571284, 212258800.
 pub fn perft(
     kernel: KernelChoice,
     position: Position,

@@ -24,8 +24,8 @@ const fn edges() -> [[[u64; 4]; 3]; 2] {
     table
 }
 
-/// Discs of `player` that are certainly stable: each of the four lines through them is full, ends there, or continues with a
-/// stable disc.
+/// Discs of `player` that are certainly stable: each of the four lines through them is full, ends
+/// there, or continues with a stable disc.
 ///
 /// A subset: full lines aside, stable discs that depend on discs of both colors are not found.
 #[inline(always)]

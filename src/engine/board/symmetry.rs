@@ -2,7 +2,8 @@
 
 use super::square::Square;
 
-/// A symmetry of the square: mirrored left to right (bit 0), top to bottom (bit 1), then transposed about a1–h8 (bit 2).
+/// A symmetry of the square: mirrored left to right (bit 0), top to bottom (bit 1), then transposed
+/// about a1–h8 (bit 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Symmetry(u8);
 
@@ -33,7 +34,8 @@ impl Symmetry {
     }
 }
 
-/// Swaps rows and columns by three rounds of block exchanges (Warren, "Hacker's Delight", 2002, section 7-3).
+/// Swaps rows and columns by three rounds of block exchanges (Warren, "Hacker's Delight", 2002,
+/// section 7-3).
 fn transpose(mut set: u64) -> u64 {
     for (shift, mask) in [
         (7, 0x00AA_00AA_00AA_00AA),

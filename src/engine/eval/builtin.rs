@@ -1,4 +1,5 @@
-//! The evaluations that need no file: disc count and square weights, written as patterns like any other.
+//! The evaluations that need no file: disc count and square weights, written as patterns like any
+//! other.
 
 use super::evaluation::Evaluation;
 use super::pattern_set::{Pattern, PatternKind, PatternSet};

@@ -8,10 +8,12 @@ use crate::engine::board::position::Position;
 use crate::engine::score::Score;
 use std::sync::Arc;
 
-/// Weights for every feature of every phase and vectors for every feature of every group of phases, mirrors equal.
+/// Weights for every feature of every phase and vectors for every feature of every group of phases,
+/// mirrors equal.
 ///
-/// The value of a position is Σ wᵢ + ½(|Σ vᵢ|² − Σ|vᵢ|²) over its features: the weights, and the products of the vectors of
-/// all pairs (Rendle, "Factorization machines", 2010). Each half of a square is rounded down to a millidisc.
+/// The value of a position is Σ wᵢ + ½(|Σ vᵢ|² − Σ|vᵢ|²) over its features: the weights, and the
+/// products of the vectors of all pairs (Rendle, "Factorization machines", 2010). Each half of a
+/// square is rounded down to a millidisc.
 ///
 /// ```
 /// use renma::engine::{Evaluation, Opponent, Pattern, PatternKind, PatternSet, Player, Position, Score};
@@ -41,7 +43,8 @@ pub struct Evaluation {
     pub(in crate::engine) incremental: Arc<Incremental>,
 }
 
-/// Why weights do not fit a pattern set. Phases, groups, and the features of each are counted from 0.
+/// Why weights do not fit a pattern set. Phases, groups, and the features of each are counted from
+/// 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "each message says what the variant is")]
 pub enum EvaluationError {
@@ -62,7 +65,8 @@ pub enum EvaluationError {
 }
 
 impl Evaluation {
-    /// Joins weights `[phase][feature]`, in millidiscs, to their pattern set. If it has vectors, they are zero.
+    /// Joins weights `[phase][feature]`, in millidiscs, to their pattern set. If it has vectors,
+    /// they are zero.
     ///
     /// # Errors
     ///
@@ -72,8 +76,8 @@ impl Evaluation {
         Self::with_vectors(set, weights, vectors)
     }
 
-    /// Joins weights `[phase][feature]`, in millidiscs, and vectors `[group][feature][component]`, in units of the root of half a
-    /// millidisc, to their pattern set.
+    /// Joins weights `[phase][feature]`, in millidiscs, and vectors `[group][feature][component]`,
+    /// in units of the root of half a millidisc, to their pattern set.
     ///
     /// # Errors
     ///
@@ -135,7 +139,8 @@ impl Evaluation {
         &self.weights[self.set.phase(empties) * count..][..count]
     }
 
-    /// The vectors `[group][feature][component]`, in units of the root of half a millidisc; none if their size is 0.
+    /// The vectors `[group][feature][component]`, in units of the root of half a millidisc; none if
+    /// their size is 0.
     pub fn vectors(&self) -> &[i8] {
         &self.vectors
     }
@@ -146,13 +151,14 @@ impl Evaluation {
         linear + square
     }
 
-    /// The value of a position in two parts, which the search bounds apart: the weights, each less half the square of its vector, and
-    /// half the square of the sum of all vectors.
+    /// The value of a position in two parts, which the search bounds apart: the weights, each less
+    /// half the square of its vector, and half the square of the sum of all vectors.
     pub(in crate::engine) fn parts(&self, position: Position) -> (Score, Score) {
         self.parts_of(position.empties(), features(&self.set, position))
     }
 
-    /// The value of a position with this many empty squares and these features of its phase, not clamped.
+    /// The value of a position with this many empty squares and these features of its phase, not
+    /// clamped.
     pub fn value_of(&self, empties: u8, features: impl Iterator<Item = usize>) -> Score {
         let (linear, square) = self.parts_of(empties, features);
         linear + square

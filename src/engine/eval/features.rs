@@ -9,10 +9,12 @@ use super::pattern_set::{INSTANCES_MAX, LANES, PatternSet};
 use crate::engine::board::kernel::{Instructions, Kernel, KernelChoice, kernel_entry, with_kernel};
 use crate::engine::board::position::Position;
 
-/// Squares whose steps are added between two checks for the last one: the end of a loop is hard to predict.
+/// Squares whose steps are added between two checks for the last one: the end of a loop is hard to
+/// predict.
 const SQUARES_TOGETHER: usize = 4;
 
-/// Calls `$function::<…, BLOCKS>(…)` with the number of blocks of a set as a constant, so that sums stay in registers.
+/// Calls `$function::<…, BLOCKS>(…)` with the number of blocks of a set as a constant, so that sums
+/// stay in registers.
 macro_rules! with_blocks {
     ($set:expr, $function:ident$(::<$($type:ty),*>)?($($argument:expr),*)) => {
         match $set.block_count() {
@@ -31,8 +33,8 @@ macro_rules! with_blocks {
 
 const _: () = assert!(INSTANCES_MAX == 8 * LANES);
 
-/// The configuration index of every instance, in the order of [`PatternSet::instances`], then padding: sums of
-/// `PatternSet::steps`, twice for the discs of the opponent.
+/// The configuration index of every instance, in the order of [`PatternSet::instances`], then
+/// padding: sums of `PatternSet::steps`, twice for the discs of the opponent.
 #[inline(always)]
 fn indices<const BLOCKS: usize>(set: &PatternSet, position: Position) -> [[u16; LANES]; BLOCKS] {
     let mut sums = [[0; LANES]; BLOCKS];
@@ -70,7 +72,8 @@ fn add_steps<const BLOCKS: usize>(
     }
 }
 
-/// Every feature of a position, by its number among those of a phase: instances, then numbers, in the order of the set.
+/// Every feature of a position, by its number among those of a phase: instances, then numbers, in
+/// the order of the set.
 pub fn features(set: &PatternSet, position: Position) -> impl Iterator<Item = usize> {
     let mut lanes = [0; INSTANCES_MAX];
     with_blocks!(set, write_indices(set, position, &mut lanes));
@@ -104,11 +107,13 @@ fn number_feature(feature: &(Number, usize), position: Position) -> usize {
     offset + index
 }
 
-/// Writes `map[feature]` for every feature of each position, one position after another, in the order of the walk.
+/// Writes `map[feature]` for every feature of each position, one position after another, in the
+/// order of the walk.
 ///
 /// # Panics
 ///
-/// If `map` does not have one element per feature of a phase, or `mapped` one per feature of the positions.
+/// If `map` does not have one element per feature of a phase, or `mapped` one per feature of the
+/// positions.
 pub fn map_features<R: AsRef<Position>>(
     kernel: KernelChoice,
     set: &PatternSet,
@@ -156,9 +161,9 @@ fn map_in_blocks<K: Kernel, R: AsRef<Position>, const BLOCKS: usize>(
             Instructions::Any => {
                 portable::map(indices.as_flattened(), &set.lane_offsets, map, instances);
             }
-            // SAFETY: a kernel is used only where `KernelChoice` found that the machine runs it. No square has two discs, so an
-            // index is below the number of configurations of its pattern, and `map` has an element for each; padding names the
-            // first element.
+            // SAFETY: a kernel is used only where `KernelChoice` found that the machine runs it. No
+            // square has two discs, so an index is below the number of configurations of its
+            // pattern, and `map` has an element for each; padding names the first element.
             #[cfg(target_arch = "x86_64")]
             Instructions::Avx2 | Instructions::Avx512 => unsafe {
                 avx2::map(indices.as_flattened(), &set.lane_offsets, map, instances);

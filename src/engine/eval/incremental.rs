@@ -1,7 +1,8 @@
 //! The walk's sums, updated from move to move; the search evaluates with these.
 //!
-//! The digits of an index are 0 for the side to move, 1 for an empty square and 2 for the opponent, so that a change of
-//! sides maps an index i of a pattern of n squares to 3^n − 1 − i: one subtraction for all instances of a block.
+//! The digits of an index are 0 for the side to move, 1 for an empty square and 2 for the opponent,
+//! so that a change of sides maps an index i of a pattern of n squares to 3^n − 1 − i: one
+//! subtraction for all instances of a block.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -115,7 +116,8 @@ impl Incremental {
         accumulator
     }
 
-    /// Writes to `after` the accumulator after a move on `square` that turns over `flips`, seen by the opponent.
+    /// Writes to `after` the accumulator after a move on `square` that turns over `flips`, seen by
+    /// the opponent.
     #[inline(always)]
     pub fn play<K: Kernel>(
         &self,
@@ -175,8 +177,9 @@ impl Incremental {
         }
     }
 
-    /// The linear part of a static value, from the accumulator of a position and the legal moves of its side to move: the weights,
-    /// each less half the square of its vector. It is the value without vectors, and a lower bound of it beside them.
+    /// The linear part of a static value, from the accumulator of a position and the legal moves of
+    /// its side to move: the weights, each less half the square of its vector. It is the value
+    /// without vectors, and a lower bound of it beside them.
     #[inline(always)]
     pub fn linear<K: Kernel>(
         &self,
@@ -191,8 +194,9 @@ impl Incremental {
             .zip(&self.tables);
         let mut sum = match K::INSTRUCTIONS {
             Instructions::Any => portable::sum(blocks, weights),
-            // SAFETY: a kernel is used only where `KernelChoice` found that the machine runs it. Tables begin within a phase,
-            // which is followed by as many weights as an index may name.
+            // SAFETY: a kernel is used only where `KernelChoice` found that the machine runs it.
+            // Tables begin within a phase, which is followed by as many weights as an index may
+            // name.
             #[cfg(target_arch = "x86_64")]
             Instructions::Avx2 | Instructions::Avx512 => unsafe { avx2::sum(blocks, weights) },
         };
@@ -208,7 +212,8 @@ impl Incremental {
         self.square_ranges[usize::from(empties)]
     }
 
-    /// The other part as searches count it: half the square of the sum of all vectors, within [`Self::square_range`].
+    /// The other part as searches count it: half the square of the sum of all vectors, within
+    /// [`Self::square_range`].
     #[inline(always)]
     pub fn square<K: Kernel>(
         &self,
@@ -225,8 +230,8 @@ impl Incremental {
 }
 
 kernel_entry! {
-    /// The weights of numbers, whose tables begin at these places of `weights`. A separate function, so that an evaluation without
-    /// numbers costs no more than a test.
+    /// The weights of numbers, whose tables begin at these places of `weights`. A separate
+    /// function, so that an evaluation without numbers costs no more than a test.
     fn numbers_sum(numbers: &[(Number, usize)], weights: &[i16], position: Position, moves: u64) -> i32 = numbers_sum_body;
 }
 
@@ -261,7 +266,8 @@ fn blocks<const BLOCKS: usize>(blocks: &[Block]) -> &[Block; BLOCKS] {
         .expect("every part of an accumulator has `block_count` blocks")
 }
 
-/// The place of each feature after a zero, that of a pattern of squares by its renumbered configuration.
+/// The place of each feature after a zero, that of a pattern of squares by its renumbered
+/// configuration.
 fn places(set: &PatternSet) -> Vec<usize> {
     let places = set
         .patterns()
@@ -487,7 +493,8 @@ mod tests {
     ];
 
     kernel_entry! {
-        /// Plays a random game and compares each position's value with the walk's sum; the positions.
+        /// Plays a random game and compares each position's value with the walk's sum; the
+        /// positions.
         fn compare_game(evaluation: &Evaluation, seed: u64) -> usize = compare_game_body;
     }
 

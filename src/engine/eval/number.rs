@@ -25,7 +25,8 @@ pub enum Number {
 pub enum Counted {
     /// Legal moves; for the side that is not to move, those that it would have after a pass.
     Mobility,
-    /// Potential mobility: the empty squares next to a disc of the other side, in any of the eight directions.
+    /// Potential mobility: the empty squares next to a disc of the other side, in any of the eight
+    /// directions.
     Potential,
     #[expect(missing_docs, reason = "the name says it")]
     Discs,

@@ -1,6 +1,7 @@
 //! Vectors while they are learned: by slot, in binary fractions of their unit.
 //!
-//! A row sees its vectors rounded to whole components, as the model will have them, so that what is learned is what plays.
+//! A row sees its vectors rounded to whole components, as the model will have them, so that what is
+//! learned is what plays.
 
 use super::pattern_set::{COMPONENT_MAX, PRODUCT_SHIFT, VECTOR_SIZE_MAX};
 use crate::engine::board::kernel::{Kernel, KernelChoice, kernel_entry, with_kernel};
@@ -82,8 +83,8 @@ impl SlotVectors {
         with_kernel!(kernel, values_entry(self, slots, values));
     }
 
-    /// Learns rows one after another, each with its `slots`: v ← v + ratio/√n · error · (Σv − v) at the n-th visit of a slot.
-    /// Returns the sum of the errors before each update.
+    /// Learns rows one after another, each with its `slots`: v ← v + ratio/√n · error · (Σv − v) at
+    /// the n-th visit of a slot. Returns the sum of the errors before each update.
     pub fn learn(
         &mut self,
         kernel: KernelChoice,
@@ -107,8 +108,9 @@ pub fn half_square<C: Copy + Into<i32>>(vector: &[C]) -> i32 {
         >> PRODUCT_SHIFT
 }
 
-/// The value of a position with these features in two parts: the weights `[feature]`, each less half the square of its vector
-/// `[feature][component]`, and half the square of the sum of these vectors of `size` components.
+/// The value of a position with these features in two parts: the weights `[feature]`, each less
+/// half the square of its vector `[feature][component]`, and half the square of the sum of these
+/// vectors of `size` components.
 pub fn parts_of(
     weights: &[i16],
     vectors: &[i8],
@@ -206,7 +208,8 @@ fn learn_rows<const SIZE: usize>(
             let multiplier = step * inverse_root(&vectors.inverse_roots, *visits);
             let multiplier = multiplier.clamp(-MULTIPLIER_MAX, MULTIPLIER_MAX) as i32;
             for (component, sum) in components[slot as usize].iter_mut().zip(sums) {
-                // Cut toward zero: millions of visits would add up what another rounding adds to each.
+                // Cut toward zero: millions of visits would add up what another rounding adds to
+                // each.
                 let change = (sum - rounded(*component)) * multiplier / (1 << MULTIPLIER_BITS);
                 *component = (*component + change).clamp(-MOST, MOST);
             }

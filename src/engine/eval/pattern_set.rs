@@ -1,4 +1,5 @@
-//! Patterns as data: instances, mirrors, offsets and per-square tables are derived from them and checked here.
+//! Patterns as data: instances, mirrors, offsets and per-square tables are derived from them and
+//! checked here.
 
 use super::number::{CAP_MAX, Number};
 use crate::engine::board::square::Square;
@@ -17,23 +18,26 @@ pub const INSTANCES_MAX: usize = 128;
 /// The most numbers of a pattern set.
 pub const NUMBERS_MAX: usize = 8;
 
-/// The most weights over all phases: a table of 128 MiB, enough for 61 phases of 18 patterns of 10 squares.
+/// The most weights over all phases: a table of 128 MiB, enough for 61 phases of 18 patterns of 10
+/// squares.
 pub const WEIGHTS_MAX: usize = 1 << 26;
 
 /// The most components of a vector.
 pub const VECTOR_SIZE_MAX: u8 = 32;
 
-/// A squared length of vectors, shifted right by this, is half of it in millidiscs: a component is in units of the root of half a
-/// millidisc.
+/// A squared length of vectors, shifted right by this, is half of it in millidiscs: a component is
+/// in units of the root of half a millidisc.
 pub const PRODUCT_SHIFT: u32 = 2;
 
 /// The most components over all groups: 1 GiB.
 pub const COMPONENTS_MAX: usize = 1 << 30;
 
-/// The largest component of a vector, and the smallest is its opposite: four of them add up within 8 bits.
+/// The largest component of a vector, and the smallest is its opposite: four of them add up within
+/// 8 bits.
 pub const COMPONENT_MAX: i8 = 31;
 
-/// The largest weight beside a vector, and the smallest is its opposite: less half the square of any vector it fits 16 bits.
+/// The largest weight beside a vector, and the smallest is its opposite: less half the square of
+/// any vector it fits 16 bits.
 pub const WEIGHT_BESIDE_VECTOR_MAX: i16 = {
     let square = (COMPONENT_MAX as i32 * COMPONENT_MAX as i32) * VECTOR_SIZE_MAX as i32;
     i16::MAX - (square >> PRODUCT_SHIFT) as i16
@@ -94,7 +98,8 @@ pub struct Instance {
 pub struct VectorShape {
     /// Components per feature, up to [`VECTOR_SIZE_MAX`]; 0 if there are none.
     pub size: u8,
-    /// The largest number of empty squares of each group of phases that share vectors, descending; each is that of a phase.
+    /// The largest number of empty squares of each group of phases that share vectors, descending;
+    /// each is that of a phase.
     pub empties_max: Vec<u8>,
 }
 
@@ -110,7 +115,8 @@ impl VectorShape {
 
 /// A checked set of patterns with its phases.
 ///
-/// A *feature* is a configuration of a pattern: features of one phase are numbered from 0, pattern after pattern.
+/// A *feature* is a configuration of a pattern: features of one phase are numbered from 0, pattern
+/// after pattern.
 ///
 /// ```
 /// use renma::engine::{Pattern, PatternKind, PatternSet};
@@ -142,10 +148,11 @@ pub struct PatternSet {
     phase_of_empties: [u8; 65],    // [empties] -> phase
     vectors: VectorShape,
     group_of_empties: [u8; 65], // [empties] -> group of phases that share vectors
-    /// What a disc of the side to move on each square adds to each instance's index; a disc of the opponent adds twice as much. A
-    /// last square, beyond those of the board, adds nothing.
+    /// What a disc of the side to move on each square adds to each instance's index; a disc of the
+    /// opponent adds twice as much. A last square, beyond those of the board, adds nothing.
     pub(in crate::engine) steps: Vec<[u16; LANES]>, // [square][block]
-    /// The feature of configuration 0 of each instance, then padding up to a whole number of blocks.
+    /// The feature of configuration 0 of each instance, then padding up to a whole number of
+    /// blocks.
     pub(in crate::engine) lane_offsets: Vec<u32>,
 }
 
@@ -362,7 +369,8 @@ impl PatternSet {
         self.vectors.size as usize
     }
 
-    /// The largest weight of a feature, in millidiscs, and the smallest is its opposite, or one less without vectors.
+    /// The largest weight of a feature, in millidiscs, and the smallest is its opposite, or one
+    /// less without vectors.
     #[inline]
     pub const fn weight_max(&self) -> i16 {
         if self.vectors.size == 0 {
@@ -388,7 +396,8 @@ impl PatternSet {
         self.group_of_empties[empties as usize] as usize
     }
 
-    /// The smallest mirror of each feature, where the weight and the vector that its mirrors share are stored.
+    /// The smallest mirror of each feature, where the weight and the vector that its mirrors share
+    /// are stored.
     pub fn canonical(&self) -> &[u32] {
         &self.canonical
     }
@@ -454,7 +463,8 @@ fn set_of(squares: &[Square]) -> u64 {
     squares.iter().fold(0, |set, square| set | square.bit())
 }
 
-/// The distinct images of the squares as sets; the first symmetry that gives a set decides the order of its squares.
+/// The distinct images of the squares as sets; the first symmetry that gives a set decides the
+/// order of its squares.
 fn images(squares: &[Square]) -> Vec<Vec<Square>> {
     let mut seen = BTreeSet::new();
     Symmetry::all()
@@ -505,7 +515,8 @@ fn canonical_configurations(squares: &[Square]) -> Vec<u32> {
         .collect()
 }
 
-/// The range of each number of empty squares. Boards with more of them than a game begins with belong to the first range.
+/// The range of each number of empty squares. Boards with more of them than a game begins with
+/// belong to the first range.
 fn ranges_by_empties(empties_max: &[u8]) -> [u8; 65] {
     std::array::from_fn(|empties| {
         let begun = empties_max

@@ -12,8 +12,8 @@ const GAMES: usize = 200;
 /// The share of squares left out at each end of a range, as a divisor: 2 %.
 const OUTSIDE: usize = 50;
 
-/// The range of each number of empty squares: that of the positions of its group in games of a fixed sequence of random moves, without the
-/// tails.
+/// The range of each number of empty squares: that of the positions of its group in games of a
+/// fixed sequence of random moves, without the tails.
 pub fn square_ranges(set: &PatternSet, weights: &[i16], vectors: &[i8]) -> [(Score, Score); 65] {
     let (count, size) = (set.feature_count(), set.vector_size());
     if size == 0 {

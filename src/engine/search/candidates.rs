@@ -9,7 +9,8 @@ use arrayvec::ArrayVec;
 /// No position has more legal moves than this (33 are known).
 pub const CANDIDATES_MAX: usize = 36;
 
-/// The linear part of a static value, which an ordering may have computed: 4 bytes instead of the 8 of an `Option`.
+/// The linear part of a static value, which an ordering may have computed: 4 bytes instead of the 8
+/// of an `Option`.
 #[derive(Clone, Copy)]
 pub struct Linear(pub Score);
 
@@ -88,7 +89,8 @@ pub fn unordered_candidates<K: Kernel>(position: Position, moves: u64) -> Candid
     candidates
 }
 
-/// Puts the move on `square` before all others, if it is one of them; the number of moves whose place is now known.
+/// Puts the move on `square` before all others, if it is one of them; the number of moves whose
+/// place is now known.
 #[inline(always)]
 pub fn put_first(candidates: &mut [Candidate], square: Option<Square>) -> usize {
     let first = candidates
@@ -100,7 +102,8 @@ pub fn put_first(candidates: &mut [Candidate], square: Option<Square>) -> usize 
     })
 }
 
-/// Moves the candidate of the highest order at or after `from` to `from` and returns it; ties go to the lower square.
+/// Moves the candidate of the highest order at or after `from` to `from` and returns it; ties go to
+/// the lower square.
 #[inline(always)]
 pub fn pick(candidates: &mut [Candidate], from: usize) -> Candidate {
     // One number to compare, so that the choice needs no branch.
@@ -147,8 +150,8 @@ pub const CORNERS: u64 = 0x8100_0000_0000_0081;
 /// The squares next to them.
 pub const NEXT_TO_CORNERS: u64 = 0x42C3_0000_0000_C342;
 
-/// What a corner, and a square next to one, are worth to [`Candidate::fast_order`] in replies; node counts change by 1 % if
-/// they are halved or doubled.
+/// What a corner, and a square next to one, are worth to [`Candidate::fast_order`] in replies; node
+/// counts change by 1 % if they are halved or doubled.
 const CORNER_ORDER: i32 = 4;
 const NEXT_TO_CORNER_ORDER: i32 = -2;
 

@@ -1,4 +1,5 @@
-//! How a team divides a tree: which nodes its members mark, which moves they put off, and when they leave a node.
+//! How a team divides a tree: which nodes its members mark, which moves they put off, and when they
+//! leave a node.
 
 use super::depth::Depth;
 use super::membership::OpenNode;
@@ -17,7 +18,8 @@ impl SearchRun<'_> {
         if let Some(member) = &self.member {
             member.mark(key, depth);
         }
-        // Below an open window a node is expected to cut, and then in turns; a probe expects what its node does.
+        // Below an open window a node is expected to cut, and then in turns; a probe expects what
+        // its node does.
         let expects_cut = self
             .open_nodes
             .last()
@@ -30,7 +32,8 @@ impl SearchRun<'_> {
         });
     }
 
-    /// Ends what [`SearchRun::enter`] began; the value of the node if another member has settled it.
+    /// Ends what [`SearchRun::enter`] began; the value of the node if another member has settled
+    /// it.
     pub fn leave(&mut self) -> Option<Score> {
         let node = self.open_nodes.pop()?;
         if let Some(member) = &self.member {
@@ -43,8 +46,9 @@ impl SearchRun<'_> {
         Some(value)
     }
 
-    /// The first move of a node, from 0, that is put off if another member works on it. It is not the first one where that is
-    /// expected to cut, or to give the others their window; at the lowest level two members would do the same work there.
+    /// The first move of a node, from 0, that is put off if another member works on it. It is not
+    /// the first one where that is expected to cut, or to give the others their window; at the
+    /// lowest level two members would do the same work there.
     #[inline(always)]
     pub fn divided_from(&self, depth: Depth, marked_min: Depth) -> usize {
         if depth <= marked_min {
@@ -69,7 +73,8 @@ impl SearchRun<'_> {
         self.next_check = self.next_check.min(self.nodes);
     }
 
-    /// Stops at the node nearest to the root that another member has settled, or altogether if that is the root.
+    /// Stops at the node nearest to the root that another member has settled, or altogether if that
+    /// is the root.
     pub fn check_team(&mut self) {
         let Some(member) = &self.member else { return };
         if member.is_step_over() {
@@ -90,7 +95,8 @@ impl SearchRun<'_> {
         self.stopped = self.settled.is_some();
     }
 
-    /// A root search: of this member, or of the one of its team that was faster. `None` if it was stopped.
+    /// A root search: of this member, or of the one of its team that was faster. `None` if it was
+    /// stopped.
     pub fn root_step(
         &mut self,
         search: impl FnOnce(&mut Self) -> Option<Iteration>,
@@ -99,7 +105,8 @@ impl SearchRun<'_> {
             return search(self);
         };
         if self.stopped {
-            // The steps of others after the one that was stopped are not those of this member's search.
+            // The steps of others after the one that was stopped are not those of this member's
+            // search.
             return None;
         }
         let found = if member.is_step_over() {

@@ -32,7 +32,8 @@ kernel_entry! {
     fn fast_null_window(run: &mut SearchRun<'_>, node: &EndNode, window: NullWindow<Discs>) -> Discs = fast_null_window_body;
 }
 
-/// The value of the root within a window, without the answers of the table; `None` if it was stopped.
+/// The value of the root within a window, without the answers of the table; `None` if it was
+/// stopped.
 #[inline(always)]
 pub fn root_window<K: Kernel>(
     run: &mut SearchRun<'_>,

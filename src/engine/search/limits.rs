@@ -65,8 +65,9 @@ impl Limits {
         }
     }
 
-    /// The depth of the result of a position with this many empty squares and a legal move, and whether its score is exact, where
-    /// neither nodes nor a proof of who wins ends the search. `None`: it is exact if the model has no MPC statistics.
+    /// The depth of the result of a position with this many empty squares and a legal move, and
+    /// whether its score is exact, where neither nodes nor a proof of who wins ends the search.
+    /// `None`: it is exact if the model has no MPC statistics.
     pub fn outcome(&self, empties: u8) -> (Depth, Option<bool>) {
         let end = Depth(empties);
         if empties <= self.exact_empties {

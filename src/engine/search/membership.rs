@@ -7,8 +7,9 @@ use crate::engine::score::Score;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Members mark nodes from this depth on, and in searches to the end from this many empty squares. Four threads take 19 % more
-/// nodes than one on FFO 40-44, and 6 % more on FFO 45-47; one ply more or less changes that by 1 to 3 %.
+/// Members mark nodes from this depth on, and in searches to the end from this many empty squares.
+/// Four threads take 19 % more nodes than one on FFO 40-44, and 6 % more on FFO 45-47; one ply more
+/// or less changes that by 1 to 3 %.
 const MARKED_DEPTH_MIN: Depth = Depth(5);
 const MARKED_EMPTIES_MIN: Depth = Depth(13);
 
@@ -86,7 +87,8 @@ impl Membership {
         self.step < self.board.found_count.load(Ordering::Acquire)
     }
 
-    /// Ends the root search with the result of the member that was first, this one if it `found` one; `None` if there is none.
+    /// Ends the root search with the result of the member that was first, this one if it `found`
+    /// one; `None` if there is none.
     pub fn end_step(&mut self, found: Option<Iteration>) -> Option<Iteration> {
         let mut all = self
             .board

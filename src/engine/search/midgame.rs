@@ -20,13 +20,14 @@ use std::ops::ControlFlow;
 const TABLE_DEPTH_MIN: Depth = Depth(2);
 /// From this depth on children are looked up before any is searched.
 const TRANSPOSITION_DEPTH_MIN: Depth = Depth(4);
-/// Up to this depth moves are ordered without the evaluation, by full width and with selective cuts: a static value costs about
-/// as much as the search that it would save.
+/// Up to this depth moves are ordered without the evaluation, by full width and with selective
+/// cuts: a static value costs about as much as the search that it would save.
 const FAST_ORDER_DEPTH_MAX: Depth = Depth(3);
 const SELECTIVE_FAST_ORDER_DEPTH_MAX: Depth = Depth(2);
 /// Order millidiscs per move that the opponent has left.
 const MOBILITY_ORDER: i32 = 1000;
-/// Corners, squares apart from them, and squares next to them: how often each sort is the best move.
+/// Corners, squares apart from them, and squares next to them: how often each sort is the best
+/// move.
 const SQUARE_CLASSES: [u64; 3] = [CORNERS, !(CORNERS | NEXT_TO_CORNERS), NEXT_TO_CORNERS];
 /// From this depth on probes search: below it they cost more than the cuts save.
 const PROBE_DEPTH_MIN: Depth = Depth(3);
@@ -93,7 +94,8 @@ fn search_body<K: Kernel, W: Window<Unit = Score>, P: Policy>(
     }
 }
 
-/// The value of a node that the table does not answer; `first` is its best move so far, and `rest` is left of the window.
+/// The value of a node that the table does not answer; `first` is its best move so far, and `rest`
+/// is left of the window.
 #[inline(always)]
 fn searched<K: Kernel, W: Window<Unit = Score>, P: Policy>(
     run: &mut SearchRun<'_>,
@@ -135,8 +137,8 @@ fn searched<K: Kernel, W: Window<Unit = Score>, P: Policy>(
     value
 }
 
-/// The first move gets the whole window; the others must first beat it in a null window. They are ordered only when the move
-/// from the table, `first`, has not cut.
+/// The first move gets the whole window; the others must first beat it in a null window. They are
+/// ordered only when the move from the table, `first`, has not cut.
 #[inline(always)]
 pub fn best_child<K: Kernel, W: Window<Unit = Score>, P: Policy>(
     run: &mut SearchRun<'_>,
@@ -211,8 +213,8 @@ fn is_busy(run: &SearchRun<'_>, node: &Node, candidate: &Candidate, depth: Depth
     run.is_busy(PositionKey::new(candidate.play(node.position)), depth - 1)
 }
 
-/// Whether forward pruning skips the move searched as number `turn`, from 0, of a node with this static value; otherwise it is
-/// recorded as played.
+/// Whether forward pruning skips the move searched as number `turn`, from 0, of a node with this
+/// static value; otherwise it is recorded as played.
 #[inline(always)]
 fn is_pruned<K: Kernel>(
     run: &mut SearchRun<'_>,
@@ -244,8 +246,8 @@ fn is_pruned<K: Kernel>(
     false
 }
 
-/// Whether a reply with this value in a node with `depth` plies left calls for an extension, which then lasts as long as
-/// `run.extending`.
+/// Whether a reply with this value in a node with `depth` plies left calls for an extension, which
+/// then lasts as long as `run.extending`.
 #[inline(always)]
 fn begin_extension(
     run: &mut SearchRun<'_>,
@@ -269,7 +271,8 @@ fn begin_extension(
     begins
 }
 
-/// What a move that was played is worth to the mover: the first one in the whole window, another if it beats alpha.
+/// What a move that was played is worth to the mover: the first one in the whole window, another if
+/// it beats alpha.
 #[inline(always)]
 fn reply<K: Kernel, W: Window<Unit = Score>, P: Policy>(
     run: &mut SearchRun<'_>,
@@ -315,7 +318,8 @@ pub fn play<K: Kernel>(run: &mut SearchRun<'_>, node: &Node, candidate: &Candida
     );
 }
 
-/// The value of the position after a move that was played, from its side to move; passes there are free.
+/// The value of the position after a move that was played, from its side to move; passes there are
+/// free.
 #[inline(always)]
 fn child<K: Kernel, W: Window<Unit = Score>, P: Policy>(
     run: &mut SearchRun<'_>,
@@ -465,8 +469,9 @@ impl StaticValue {
     }
 }
 
-/// Orders moves by the linear part of their static values, less the opponent's mobility; in null windows near the leaves without the evaluation.
-/// Returns true as soon as the static value after a move predicts a cut of a null window.
+/// Orders moves by the linear part of their static values, less the opponent's mobility; in null
+/// windows near the leaves without the evaluation. Returns true as soon as the static value after a
+/// move predicts a cut of a null window.
 #[inline(always)]
 pub fn order<K: Kernel, W: Window<Unit = Score>>(
     run: &mut SearchRun<'_>,
@@ -580,7 +585,8 @@ fn probe<K: Kernel, P: Policy>(
 
 /// The bound, alpha or beta, beyond which a probe predicts the value.
 ///
-/// A static probe costs next to nothing, and what it predicts decides which sides are worth a search.
+/// A static probe costs next to nothing, and what it predicts decides which sides are worth a
+/// search.
 #[inline(always)]
 pub fn probe_all<'m, K: Kernel, P: Policy>(
     run: &mut SearchRun<'_>,

@@ -18,18 +18,20 @@ pub struct MoveValue {
     pub square: Square,
     /// What it is worth to the side that plays it.
     pub score: Score,
-    /// Greater for moves that a search of the position tries earlier when it knows nothing better, in millidiscs: the static
-    /// value, of a model with vectors its linear part, less a disc per reply, corners counted twice. An exact search has a
-    /// separate order, from 12 empty squares on in millidiscs, nearer to the end in points.
+    /// Greater for moves that a search of the position tries earlier when it knows nothing better,
+    /// in millidiscs: the static value, of a model with vectors its linear part, less a disc per
+    /// reply, corners counted twice. An exact search has a separate order, from 12 empty squares on
+    /// in millidiscs, nearer to the end in points.
     pub order: i32,
 }
 
 impl Searcher<'_> {
     /// The values of all legal moves, best first, and the nodes that they took.
     ///
-    /// Moves are searched as [`Searcher::search`] would search the position, one ply of `limits.depth` being the move
-    /// itself, but none is pruned and nodes are not limited: by full width the greatest value is that of the position. At
-    /// depth 0 they are static values after the moves, and not clamped.
+    /// Moves are searched as [`Searcher::search`] would search the position, one ply of
+    /// `limits.depth` being the move itself, but none is pruned and nodes are not limited: by full
+    /// width the greatest value is that of the position. At depth 0 they are static values after
+    /// the moves, and not clamped.
     pub fn move_values(
         &mut self,
         position: Position,

@@ -5,21 +5,23 @@ use super::mpc_level::{Margin, MpcLevel, NORMAL_QUANTILES, Quantiles};
 use super::window::Window;
 use crate::engine::score::Score;
 
-/// The lowest depth with statistics; below 3 only the static value costs less than the search that it predicts.
+/// The lowest depth with statistics; below 3 only the static value costs less than the search that
+/// it predicts.
 pub const DEEP_MIN: u8 = 1;
 
 /// The greatest depth, and the greatest number of empty squares, with statistics.
 pub const DEEP_MAX: u8 = 60;
 
-/// The margin of a prediction from a static value, as a multiple of that from a searched one: its errors have heavier
-/// tails.
+/// The margin of a prediction from a static value, as a multiple of that from a searched one: its
+/// errors have heavier tails.
 pub const STATIC_MARGIN: f64 = 2.0;
 
-/// A search is tried on a side of the window that the static value predicts, or misses by at most this many of its
-/// deviations.
+/// A search is tried on a side of the window that the static value predicts, or misses by at most
+/// this many of its deviations.
 pub const PROBE_MARGIN: f64 = 2.0;
 
-/// One relation: deep ≈ slope · v + offset for a shallow value v, with the deviation sigma + growth · |v|.
+/// One relation: deep ≈ slope · v + offset for a shallow value v, with the deviation sigma + growth
+/// · |v|.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[must_use]
 pub struct MpcEntry {
@@ -27,7 +29,8 @@ pub struct MpcEntry {
     pub empties_min: u8,
     /// The most empty squares that it holds for.
     pub empties_max: u8,
-    /// The depth whose value it predicts; if it is the number of empty squares, the result of the game.
+    /// The depth whose value it predicts; if it is the number of empty squares, the result of the
+    /// game.
     pub deep: Depth,
     /// The depth whose value it predicts from.
     pub shallow: Depth,
@@ -37,13 +40,15 @@ pub struct MpcEntry {
     pub offset: Score,
     /// The standard deviation where the shallow value is 0.
     pub sigma: Score,
-    /// Millidiscs that the deviation grows by per millidisc of the shallow value, on either side of 0.
+    /// Millidiscs that the deviation grows by per millidisc of the shallow value, on either side of
+    /// 0.
     pub growth: f64,
     /// In units of the deviation.
     pub quantiles: Quantiles,
 }
 
-/// A deviation that grows faster than the prediction leaves this share of the slope, so that nothing is predicted.
+/// A deviation that grows faster than the prediction leaves this share of the slope, so that
+/// nothing is predicted.
 const SLOPE_SHARE_MIN: f64 = 0.1;
 
 impl MpcEntry {
@@ -79,7 +84,8 @@ impl MpcEntry {
         Margin::new(level).sigmas(&self.quantiles)
     }
 
-    /// The shallow values that predict a deep one outside the window, with a margin of `t` deviations.
+    /// The shallow values that predict a deep one outside the window, with a margin of `t`
+    /// deviations.
     #[inline(always)]
     pub fn cuts(&self, window: impl Window<Unit = Score>, t: f64) -> Cuts {
         let margin = t * f64::from(self.sigma.0);
@@ -100,8 +106,8 @@ impl MpcEntry {
         }
     }
 
-    /// Whether the deep value that `value` predicts lies below the window, and whether above it, if it may be off by `t`
-    /// deviations.
+    /// Whether the deep value that `value` predicts lies below the window, and whether above it, if
+    /// it may be off by `t` deviations.
     #[inline(always)]
     pub fn may_cut(&self, value: Score, window: impl Window<Unit = Score>, t: f64) -> (bool, bool) {
         let predicted = self.predicted(value);
@@ -180,13 +186,15 @@ const QUANTILE_MAX: f64 = 64.0;
 
 const SIDE: usize = DEEP_MAX as usize + 1;
 
-/// A bound on `order`, in which each entry has a place for each number of empty squares that it applies to.
+/// A bound on `order`, in which each entry has a place for each number of empty squares that it
+/// applies to.
 const PLACES_MAX: usize = u16::MAX as usize;
 
 impl MpcTable {
     /// A table of these entries; the entries of one depth are tried in their order.
     ///
-    /// A search deeper than any entry uses those of the deepest search of its parity, and looks ahead as many plies more.
+    /// A search deeper than any entry uses those of the deepest search of its parity, and looks
+    /// ahead as many plies more.
     ///
     /// # Errors
     ///
@@ -246,8 +254,8 @@ impl MpcTable {
         self.entries.is_empty()
     }
 
-    /// The entries for a search to the end: those of its depth, or of the greatest lower depth of the same parity that has
-    /// any.
+    /// The entries for a search to the end: those of its depth, or of the greatest lower depth of
+    /// the same parity that has any.
     #[inline]
     pub(super) fn end_probes(&self, empties: u8) -> impl Iterator<Item = &MpcEntry> {
         let mut deep = Depth(empties);
@@ -283,8 +291,8 @@ impl MpcTable {
     }
 }
 
-/// The entries of searches deeper than any of `fitted`, from those of the two greatest depths. The end of the game is not among
-/// the depths: its statistics are of one number of empty squares each.
+/// The entries of searches deeper than any of `fitted`, from those of the two greatest depths. The
+/// end of the game is not among the depths: its statistics are of one number of empty squares each.
 fn deeper(fitted: &[MpcEntry]) -> Vec<MpcEntry> {
     let by_depth = || {
         fitted

@@ -9,12 +9,14 @@ pub type Quantiles = [f64; LEVELS.len()];
 /// How many sigmas on each side hold these shares of a normal distribution.
 pub const NORMAL_QUANTILES: Quantiles = [1.1031, 1.5141, 1.9600, 2.3263, 2.5758];
 
-/// How certain a selective cut must be: the share of positions whose deep value lies within the margin on either side.
+/// How certain a selective cut must be: the share of positions whose deep value lies within the
+/// margin on either side.
 ///
 /// A cut uses one side of the margin, so it is wrong for half of the other positions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum MpcLevel {
-    /// A percentage from [`PERCENT_MIN`] to 99: between two of [`LEVELS`] the margin lies between theirs.
+    /// A percentage from [`PERCENT_MIN`] to 99: between two of [`LEVELS`] the margin lies between
+    /// theirs.
     Percent(u8),
     /// A margin given in sigmas, finite and not negative, whatever share of positions that is.
     Sigmas(f64),
@@ -66,8 +68,8 @@ impl MpcLevel {
         }
     }
 
-    /// The margin in sigmas if residuals were normal; infinite for full width. It ranks levels only: a fitted entry
-    /// has separate margins.
+    /// The margin in sigmas if residuals were normal; infinite for full width. It ranks levels
+    /// only: a fitted entry has separate margins.
     pub fn t(self) -> f64 {
         match self {
             Self::Sigmas(t) => t,
@@ -92,7 +94,8 @@ impl std::fmt::Display for MpcLevel {
     }
 }
 
-/// What a level asks of every entry: shares of two neighboring quantiles, or a fixed number of sigmas.
+/// What a level asks of every entry: shares of two neighboring quantiles, or a fixed number of
+/// sigmas.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Margin {
     index: usize,

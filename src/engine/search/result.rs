@@ -55,7 +55,8 @@ impl SearchResult {
         }
     }
 
-    /// The result, unless the stop flag ended the search: how far it got by then depends on the time.
+    /// The result, unless the stop flag ended the search: how far it got by then depends on the
+    /// time.
     pub fn unless_stopped(self) -> Result<Self, Stopped> {
         if self.stopped { Err(Stopped) } else { Ok(self) }
     }

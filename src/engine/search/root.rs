@@ -15,8 +15,8 @@ use crate::engine::board::position::Position;
 use crate::engine::board::square::Square;
 use crate::engine::score::{Discs, Score};
 
-/// Half the width of the first window around the value of the last iteration but one; positions swing less than this
-/// from one even depth to the next in about nine of ten cases.
+/// Half the width of the first window around the value of the last iteration but one; positions
+/// swing less than this from one even depth to the next in about nine of ten cases.
 const ASPIRATION: Score = Score(3_000);
 
 /// From this depth on iterations deepen by two plies.
@@ -31,19 +31,21 @@ const SOLVE_ASPIRATION: Discs = Discs(3);
 /// The width of the exact windows after it.
 const SOLVE_WIDTH: Discs = Discs(6);
 
-/// Selective searches with different windows may contradict each other. If the value has changed sides more often than this, the
-/// whole window is searched.
+/// Selective searches with different windows may contradict each other. If the value has changed
+/// sides more often than this, the whole window is searched.
 const SIDE_CHANGES_MAX: u32 = 8;
 
 kernel_entry! {
-    /// The value of any position at exactly `depth`, searched with a full window; `None` if it was stopped.
+    /// The value of any position at exactly `depth`, searched with a full window; `None` if it was
+    /// stopped.
     pub fn value_at_depth<P: Policy>(run: &mut SearchRun<'_>, position: Position, depth: Depth) -> Option<Score> = value_at_depth_body;
 
-    /// Depths 1, 2, … `depth` of a position with a legal move; the last iteration finished before a stop or `nodes_max`.
-    /// The first is never stopped.
+    /// Depths 1, 2, … `depth` of a position with a legal move; the last iteration finished before a
+    /// stop or `nodes_max`. The first is never stopped.
     pub fn iterate<P: Policy>(run: &mut SearchRun<'_>, position: Position, depth: Depth, nodes_max: Option<u64>) -> Iteration = iterate_body;
 
-    /// The legal moves of a position with the values by which a search of this depth, or an exact one, first orders them.
+    /// The legal moves of a position with the values by which a search of this depth, or an exact
+    /// one, first orders them.
     pub fn root_orders(run: &mut SearchRun<'_>, position: Position, depth: Depth, is_exact: bool) -> Vec<(Square, i32)> = root_orders_body;
 
     /// One depth with one window; `None` if it was stopped.
@@ -92,7 +94,8 @@ fn iterate_body<K: Kernel, P: Policy>(
             ..last
         };
     }
-    // Odd and even depths differ by the value of a tempo, so a window centers on the last value of its parity.
+    // Odd and even depths differ by the value of a tempo, so a window centers on the last value of
+    // its parity.
     let mut by_parity = [last.value; 2];
     run.allow_stop(nodes_max);
     for depth in steps_to(depth) {
@@ -129,8 +132,9 @@ fn iterate_body<K: Kernel, P: Policy>(
     last
 }
 
-/// The depths of the iterations from 2 on: every one while they are cheap, then those of the target's parity. The others save
-/// less than they cost: without them a search of depth 11 takes 30 % fewer nodes.
+/// The depths of the iterations from 2 on: every one while they are cheap, then those of the
+/// target's parity. The others save less than they cost: without them a search of depth 11 takes 30
+/// % fewer nodes.
 fn steps_to(target: Depth) -> impl Iterator<Item = Depth> {
     let is_step =
         move |depth: &Depth| *depth < STEP_DEPTH_MIN || (target.0 - depth.0).is_multiple_of(2);
@@ -211,7 +215,8 @@ fn solve_body<K: Kernel>(
     }
 }
 
-/// The narrow windows of a search to the end, inside the whole one, until the value lies in one of them.
+/// The narrow windows of a search to the end, inside the whole one, until the value lies in one of
+/// them.
 struct Aspiration {
     whole: OpenWindow<Discs>,
     low: Discs,
@@ -241,7 +246,8 @@ impl Aspiration {
         OpenWindow::new(Alpha(self.low), Beta(self.high))
     }
 
-    /// Moves the window to a value outside it; false if the value is inside, or decides the whole window.
+    /// Moves the window to a value outside it; false if the value is inside, or decides the whole
+    /// window.
     fn moves_to(&mut self, value: Discs) -> bool {
         let (alpha, beta) = (self.whole.alpha(), self.whole.beta());
         let is_below = value <= self.low && alpha < self.low;

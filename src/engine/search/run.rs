@@ -48,8 +48,8 @@ pub struct SearchRun<'r> {
     pub table: &'r TranspositionTable,
     pub local: &'r mut LocalTable,
     pub accumulators: &'r mut [Accumulator; PLIES], // [ply]
-    /// Whether only results of the depth asked for answer, so that a value does not depend on what the table holds; otherwise
-    /// deeper ones, which are better answers, do too.
+    /// Whether only results of the depth asked for answer, so that a value does not depend on what
+    /// the table holds; otherwise deeper ones, which are better answers, do too.
     pub exact_depth: bool,
     pub nodes: u64,
     pub stopped: bool,
@@ -119,7 +119,8 @@ impl SearchRun<'_> {
         }
     }
 
-    /// What an entry of the table leaves of a window: nothing but the answer (`Break`), or a narrower one.
+    /// What an entry of the table leaves of a window: nothing but the answer (`Break`), or a
+    /// narrower one.
     #[inline(always)]
     pub fn look_up<W: Window<Unit = Score>>(
         &self,
@@ -140,7 +141,8 @@ impl SearchRun<'_> {
         ControlFlow::Continue(window.narrowed_to(known.lower, known.upper))
     }
 
-    /// A fail-soft value as an entry of the table; a move that did not raise alpha is not better than any other.
+    /// A fail-soft value as an entry of the table; a move that did not raise alpha is not better
+    /// than any other.
     #[inline(always)]
     pub fn known(
         &self,

@@ -10,7 +10,8 @@ use crate::engine::score::Score;
 pub struct NodeRequest {
     /// Its remaining depth, at least 2.
     pub depth: Depth,
-    /// Chooses among the nodes of this depth: the one whose hash with this number is least is sampled.
+    /// Chooses among the nodes of this depth: the one whose hash with this number is least is
+    /// sampled.
     pub choice: u64,
 }
 
@@ -44,8 +45,8 @@ impl NodeSampler {
     }
 }
 
-/// A permutation of 64-bit numbers that spreads every bit (Steele, Lea and Flood, "Fast splittable pseudorandom number
-/// generators", 2014).
+/// A permutation of 64-bit numbers that spreads every bit (Steele, Lea and Flood, "Fast splittable
+/// pseudorandom number generators", 2014).
 const fn mix(number: u64) -> u64 {
     let number = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let number = (number ^ number >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);

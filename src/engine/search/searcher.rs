@@ -1,4 +1,5 @@
-//! The searcher: an evaluation, MPC statistics and a table, ready to search one position after another.
+//! The searcher: an evaluation, MPC statistics and a table, ready to search one position after
+//! another.
 
 use super::depth::Depth;
 use super::endgame::local::LocalTable;
@@ -26,7 +27,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// The stop flag of searchers that were given none: nothing raises it.
 static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// Searches positions with one model; its table is kept from one search to the next until it is cleared.
+/// Searches positions with one model; its table is kept from one search to the next until it is
+/// cleared.
 ///
 /// ```
 /// use renma::engine::eval::builtin::square_weights;
@@ -53,7 +55,8 @@ pub struct Searcher<'m> {
     pub(super) membership: Option<Membership>,
 }
 
-/// From this depth on a selective search to the end is one to final scores; nearer to the end cuts save nothing.
+/// From this depth on a selective search to the end is one to final scores; nearer to the end cuts
+/// save nothing.
 const END_DEPTH_MIN: Depth = Depth(12);
 
 impl<'m> Searcher<'m> {
@@ -94,14 +97,15 @@ impl<'m> Searcher<'m> {
         }
     }
 
-    /// The same searcher, whose searches end soon after `stop` is raised: they check it every few thousand nodes. A flag
-    /// that is not raised changes nothing.
+    /// The same searcher, whose searches end soon after `stop` is raised: they check it every few
+    /// thousand nodes. A flag that is not raised changes nothing.
     pub const fn stopped_by(mut self, stop: &'m AtomicBool) -> Self {
         self.stop = stop;
         self
     }
 
-    /// The same searcher, whose searches end soon after either flag is raised: that of [`Searcher::stopped_by`], or this one.
+    /// The same searcher, whose searches end soon after either flag is raised: that of
+    /// [`Searcher::stopped_by`], or this one.
     pub fn alarmed_by(mut self, alarm: &Arc<AtomicBool>) -> Self {
         self.alarm = Arc::clone(alarm);
         self
@@ -115,14 +119,16 @@ impl<'m> Searcher<'m> {
 
     /// Searches a position within `limits`.
     ///
-    /// Depth counts moves: a pass is free. When the root has few enough empty squares for `exact_empties` the score is
-    /// exact. When it has few enough for `wld_empties` only, the sign of the score is proven and its size comes from the
-    /// depth search, at least two discs from zero; a proven draw is exact. A selective search whose depth reaches the end
-    /// of the game cuts on the way to final scores: its score is even and not exact. A search that prunes or extends never
-    /// has an exact score.
+    /// Depth counts moves: a pass is free. When the root has few enough empty squares for
+    /// `exact_empties` the score is exact. When it has few enough for `wld_empties` only, the sign
+    /// of the score is proven and its size comes from the depth search, at least two discs from
+    /// zero; a proven draw is exact. A selective search whose depth reaches the end of the game
+    /// cuts on the way to final scores: its score is even and not exact. A search that prunes or
+    /// extends never has an exact score.
     ///
-    /// The first iteration is always finished, so there is a move whenever there is a legal one, even if the stop flag is
-    /// raised. If an exact search is stopped, the result is that of the selective search by depth before it.
+    /// The first iteration is always finished, so there is a move whenever there is a legal one,
+    /// even if the stop flag is raised. If an exact search is stopped, the result is that of the
+    /// selective search by depth before it.
     pub fn search(&mut self, position: Position, limits: Limits) -> SearchResult {
         if position.legal_moves() == 0 {
             let passed = position.pass();
@@ -182,11 +188,12 @@ impl<'m> Searcher<'m> {
         run.proven_result(position, found)
     }
 
-    /// The value of a full-window search of exactly this depth, and its nodes; never switches to the endgame solver.
+    /// The value of a full-window search of exactly this depth, and its nodes; never switches to
+    /// the endgame solver.
     ///
-    /// With [`MpcLevel::FullWidth`] it is the minimax value of the static values `depth` moves ahead, clamped to
-    /// ±64,000, or of the final results of games that end sooner. A search takes the part that vectors have in a static value
-    /// within the range that it usually has.
+    /// With [`MpcLevel::FullWidth`] it is the minimax value of the static values `depth` moves
+    /// ahead, clamped to ±64,000, or of the final results of games that end sooner. A search takes
+    /// the part that vectors have in a static value within the range that it usually has.
     pub fn score_at_depth(
         &mut self,
         position: Position,
@@ -203,8 +210,9 @@ impl<'m> Searcher<'m> {
         value.map(|value| (value, run.nodes)).ok_or(Stopped)
     }
 
-    /// A null-window node of the tree that a full-width search of this depth visits; `None` if no such node has the depth
-    /// asked for. It depends on the arguments and the model alone if the table is cleared before.
+    /// A null-window node of the tree that a full-width search of this depth visits; `None` if no
+    /// such node has the depth asked for. It depends on the arguments and the model alone if the
+    /// table is cleared before.
     pub fn sample_node(
         &mut self,
         position: Position,
@@ -225,7 +233,8 @@ impl<'m> Searcher<'m> {
         Ok(run.sampler.and_then(|sampler| Some(sampler.least?.1)))
     }
 
-    /// The exact score with the best move and a line to the end of the game, unless the stop flag is raised.
+    /// The exact score with the best move and a line to the end of the game, unless the stop flag
+    /// is raised.
     pub fn solve(&mut self, position: Position) -> SearchResult {
         let mut result = self.search(
             position,

@@ -1,13 +1,14 @@
-//! Forward pruning and extensions, as the shogi literature has them. The plain search, by which stages play and label unless
-//! a config says otherwise, compiles without them.
+//! Forward pruning and extensions, as the shogi literature has them. The plain search, by which
+//! stages play and label unless a config says otherwise, compiles without them.
 
 use crate::engine::score::Score;
 
 /// Plies that an extension adds.
 pub(super) const EXTENSION_PLIES: u8 = 2;
 
-/// Where a search looks two plies further: the last move lost static value, the reply turns over the disc that it placed, and
-/// the value of the reply does not exceed beta. A line is extended at most once.
+/// Where a search looks two plies further: the last move lost static value, the reply turns over
+/// the disc that it placed, and the value of the reply does not exceed beta. A line is extended at
+/// most once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extension {
     /// Where one ply is left.

@@ -100,9 +100,10 @@ impl Packed {
     }
 }
 
-/// A result with its key. The upper half of the key is stored xor a digest of the result, so that an entry whose halves come
-/// from two threads has a valid key only once in 2^32 (after Hyatt and Mann, "A lock-less transposition table implementation
-/// for parallel search", 2002). The lower half is the key's, so that most looks at other entries end after one load.
+/// A result with its key. The upper half of the key is stored xor a digest of the result, so that
+/// an entry whose halves come from two threads has a valid key only once in 2^32 (after Hyatt and
+/// Mann, "A lock-less transposition table implementation for parallel search", 2002). The lower
+/// half is the key's, so that most looks at other entries end after one load.
 struct TableEntry {
     check: AtomicU64,
     packed: AtomicU64,
@@ -169,7 +170,8 @@ fn fold(left: u64, right: u64) -> u64 {
 
 /// A table of a fixed size; replacement keeps the costlier results of the current generation.
 ///
-/// Threads may share it: each access is a relaxed atomic one, which on common processors costs what a plain one does.
+/// Threads may share it: each access is a relaxed atomic one, which on common processors costs what
+/// a plain one does.
 pub struct TranspositionTable {
     buckets: Box<[Bucket]>,
     mask: usize,
@@ -235,9 +237,11 @@ impl TranspositionTable {
             .map(Packed::unpack)
     }
 
-    /// Stores a result: over the same position, else over an entry of another generation, else over the cheapest one.
+    /// Stores a result: over the same position, else over an entry of another generation, else over
+    /// the cheapest one.
     ///
-    /// A cheaper result does not replace a costlier one of the same position; results of equal cost are joined.
+    /// A cheaper result does not replace a costlier one of the same position; results of equal cost
+    /// are joined.
     #[inline(always)]
     pub fn put(&self, key: PositionKey, known: &Known) {
         let generation = self.generation();

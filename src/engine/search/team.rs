@@ -1,9 +1,10 @@
 //! Several searchers of one position, each in its own thread.
 //!
-//! All members run the same search from the root at the same time. They share the transposition table, so that none searches
-//! what another has finished, and mark the nodes that they work on: a member puts such a move off until the others are done
-//! (ABDADA: Weill, "The ABDADA distributed minimax search algorithm", 1996). A member whose node another one settles leaves it.
-//! The root searches are numbered, and the result of each is that of the member that finishes first.
+//! All members run the same search from the root at the same time. They share the transposition
+//! table, so that none searches what another has finished, and mark the nodes that they work on: a
+//! member puts such a move off until the others are done (ABDADA: Weill, "The ABDADA distributed
+//! minimax search algorithm", 1996). A member whose node another one settles leaves it. The root
+//! searches are numbered, and the result of each is that of the member that finishes first.
 
 use super::membership::{Board, Membership};
 use super::mpc::MpcTable;
@@ -22,7 +23,8 @@ pub struct Team<'m> {
 }
 
 impl<'m> Team<'m> {
-    /// A team of `size` searchers, at least one, with an empty table of 2^`table_bits` entries, 16 bytes each.
+    /// A team of `size` searchers, at least one, with an empty table of 2^`table_bits` entries, 16
+    /// bytes each.
     pub fn new(evaluation: &'m Evaluation, mpc: &'m MpcTable, table_bits: u8, size: usize) -> Self {
         let board = Arc::new(Board::new());
         let alone = Searcher::new(evaluation, mpc, table_bits);
@@ -64,8 +66,8 @@ impl<'m> Team<'m> {
         }
     }
 
-    /// The first member and the others, ready for one search: each calls the same method with the same arguments in its own
-    /// thread. A limit of nodes holds for each of them.
+    /// The first member and the others, ready for one search: each calls the same method with the
+    /// same arguments in its own thread. A limit of nodes holds for each of them.
     pub fn members(&mut self) -> (&mut Searcher<'m>, &mut [Searcher<'m>]) {
         self.board.wipe();
         self.members

@@ -14,16 +14,18 @@ use crate::engine::score::{Discs, Score};
 /// The least won score: with empty squares counted for the winner, scores are even.
 const WIN_MIN: Score = Score(2 * Score::DISC.0);
 
-/// An exact search begins with one by depth that ends this many plies before the end; 8 and 12 take as many nodes within 3 %,
-/// with 14 to 20 empty squares.
+/// An exact search begins with one by depth that ends this many plies before the end; 8 and 12 take
+/// as many nodes within 3 %, with 14 to 20 empty squares.
 const PREVIEW_DISTANCE: u8 = 10;
-/// From this many empty squares a selective search to the end precedes the exact one; it saves 10 % of the nodes at 18
-/// and 20 % at 20.
+/// From this many empty squares a selective search to the end precedes the exact one; it saves 10 %
+/// of the nodes at 18 and 20 % at 20.
 const SELECTIVE_EMPTIES_MIN: u8 = 16;
-/// From this many empty squares the first moves are worth a surer preview: with 22, less sure ones take 5 to 14 % more nodes.
+/// From this many empty squares the first moves are worth a surer preview: with 22, less sure ones
+/// take 5 to 14 % more nodes.
 const SURE_EMPTIES_MIN: u8 = 22;
 
-/// How selective the searches before an exact one are: they may be wrong, and the exact one corrects them.
+/// How selective the searches before an exact one are: they may be wrong, and the exact one
+/// corrects them.
 const fn preview_level(empties: u8) -> MpcLevel {
     if empties < SURE_EMPTIES_MIN {
         MpcLevel::P73
@@ -104,7 +106,8 @@ impl SearchRun<'_> {
         }
     }
 
-    /// The result of a finished iteration, the last one if the search was stopped, with the line that the table holds.
+    /// The result of a finished iteration, the last one if the search was stopped, with the line
+    /// that the table holds.
     pub fn result(&self, position: Position, iteration: Iteration) -> SearchResult {
         let Iteration {
             value: score,

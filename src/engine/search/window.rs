@@ -42,7 +42,8 @@ pub struct Alpha<U = Score>(pub U);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Beta<U = Score>(pub U);
 
-/// What a search is asked: which value between two bounds a node has, or on which side of them it lies.
+/// What a search is asked: which value between two bounds a node has, or on which side of them it
+/// lies.
 ///
 /// The type of a window is also the kind of its node, so that a branch on the kind costs nothing.
 pub trait Window: Copy {
@@ -61,7 +62,8 @@ pub trait Window: Copy {
     /// The same question about a move to this node, asked of the opponent.
     fn for_opponent(self) -> Self;
 
-    /// What is left to ask when the value is known to lie from `lower` to `upper`, which decides nothing.
+    /// What is left to ask when the value is known to lie from `lower` to `upper`, which decides
+    /// nothing.
     fn narrowed_to(self, lower: Self::Unit, upper: Self::Unit) -> Self;
 
     /// What is left to ask when a move worth `value`, which is less than beta, has been found.

@@ -23,12 +23,13 @@ pub fn source_shallow(deep: u8) -> Option<u8> {
         .copied()
 }
 
-/// The fits that a search is to use: for each deep depth and range the static value, then the shallow depth that saves most,
-/// if any saves enough. What one saves is counted on nodes that searches met, in the windows in which they met them; selective
-/// searches take the nodes of `by_depth`, exact ones the mean of the samples in their range.
+/// The fits that a search is to use: for each deep depth and range the static value, then the
+/// shallow depth that saves most, if any saves enough. What one saves is counted on nodes that
+/// searches met, in the windows in which they met them; selective searches take the nodes of
+/// `by_depth`, exact ones the mean of the samples in their range.
 ///
-/// One at most, because every probe is another chance to err: on 300 midgame positions two at 87 % took 13,458 nodes for an error
-/// of 3.80 discs, and one at 80 % took 11,890 for 3.79.
+/// One at most, because every probe is another chance to err: on 300 midgame positions two at 87 %
+/// took 13,458 nodes for an error of 3.80 discs, and one at 80 % took 11,890 for 3.79.
 pub fn choose(
     samples: &[Sample],
     fits: &Fits,
@@ -222,7 +223,8 @@ mod tests {
 
     #[test]
     fn every_probe_is_paid_for_until_one_cuts() {
-        // At one deviation a probe of 1,002 or more is a value above the window (0, 1), and one of -1,001 or less below.
+        // At one deviation a probe of 1,002 or more is a value above the window (0, 1), and one of
+        // -1,001 or less below.
         let probes = |shallow: &[u8]| -> Vec<(MpcEntry, f64)> {
             shallow
                 .iter()

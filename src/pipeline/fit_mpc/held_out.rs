@@ -10,8 +10,8 @@ use crate::pipeline::{Context, StageError};
 use crate::random::{Stream, belongs};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A group of predictions: its name, and whether it holds one of the end of the game, from this number of empty squares and from a shallow
-/// value of this size in whole discs.
+/// A group of predictions: its name, and whether it holds one of the end of the game, from this
+/// number of empty squares and from a shallow value of this size in whole discs.
 type Group = (
     &'static str,
     fn(is_end: bool, empties: u8, size: Discs) -> bool,
@@ -67,7 +67,8 @@ impl Counts {
     }
 }
 
-/// Cross-validation by game of the pairs that a table has: overall, by empty squares, by shallow value, and of the end.
+/// Cross-validation by game of the pairs that a table has: overall, by empty squares, by shallow
+/// value, and of the end.
 pub(super) fn held_out(
     samples: &[Sample],
     seed: u64,

@@ -1,4 +1,5 @@
-//! Least-squares lines with the quantiles of their residuals, for each pair of depths and range of empty squares.
+//! Least-squares lines with the quantiles of their residuals, for each pair of depths and range of
+//! empty squares.
 
 use super::metrics::{Deep, DepthFit, Pair};
 use super::sample::Sample;
@@ -10,7 +11,8 @@ use crate::statistics::point_sums::PointSums;
 /// A range with fewer samples uses the line of all ranges together.
 const SAMPLES_MIN: u64 = 100;
 
-/// A quantile is taken from all ranges together unless at least this many samples of its range lie outside it.
+/// A quantile is taken from all ranges together unless at least this many samples of its range lie
+/// outside it.
 const OUTSIDE_MIN: u64 = 20;
 
 /// Samples with a larger shallow value come from decided games and are left out.
@@ -165,7 +167,8 @@ mod tests {
     use crate::pipeline::fixtures::position;
     use crate::random::{Stream, stream};
 
-    /// The fits of samples with a shallow and a deep score each, which have this number of empty squares.
+    /// The fits of samples with a shallow and a deep score each, which have this number of empty
+    /// squares.
     fn fits(groups: &[(u8, &[[i32; 2]])]) -> Vec<DepthFit> {
         let sample = |empties: u8, scores: &[i32; 2]| Sample {
             id: 0,

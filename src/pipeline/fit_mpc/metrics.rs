@@ -43,7 +43,8 @@ impl DepthFit {
         }
     }
 
-    /// What searches use: one entry, or one for each number of empty squares if the end is predicted.
+    /// What searches use: one entry, or one for each number of empty squares if the end is
+    /// predicted.
     pub(super) fn entries(&self) -> impl Iterator<Item = MpcEntry> + '_ {
         let ranges = match self.deep {
             Some(_) => vec![[self.empties_min, self.empties_max]],
@@ -97,11 +98,13 @@ impl FitMpcMetrics {
 /// Misses of the predictions of some kind, each fitted to other games than the one it is tried on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HeldOut {
-    /// Which predictions: all, or those in a range of empty squares or of shallow values (discs), or of the end of the game.
+    /// Which predictions: all, or those in a range of empty squares or of shallow values (discs),
+    /// or of the end of the game.
     pub group: String,
     /// Predictions tried: a sample counts once for each pair of depths that the table has for it.
     pub pairs: u64,
-    /// For each level (73, 87, 95, 98, 99 %) the share of deep values outside the margin, either side.
+    /// For each level (73, 87, 95, 98, 99 %) the share of deep values outside the margin, either
+    /// side.
     pub miss_rates: [f64; LEVELS.len()],
     /// The root of the mean squared error, in discs.
     pub rms: f64,
@@ -110,7 +113,8 @@ pub struct HeldOut {
 /// Searches of one level against full width, at equal depth.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LevelNodes {
-    /// In percent; `null` is a margin in sigmas: that of the config's `level` if it is one, else its `t`.
+    /// In percent; `null` is a margin in sigmas: that of the config's `level` if it is one, else
+    /// its `t`.
     pub level: Option<u8>,
     /// Nodes.
     pub nodes: u64,
@@ -157,7 +161,8 @@ impl Deep {
 /// The ranges of empty squares; how well one depth predicts another changes slowly.
 pub(super) const RANGES: [[u8; 2]; 6] = [[0, 17], [18, 23], [24, 29], [30, 35], [36, 41], [42, 60]];
 
-/// The ranges for predictions of the end of the game: exact searches are guided from 12 empty squares on.
+/// The ranges for predictions of the end of the game: exact searches are guided from 12 empty
+/// squares on.
 const END_RANGES: [[u8; 2]; 4] = [[12, 14], [15, 17], [18, 20], [21, 24]];
 
 /// What is predicted from what.

@@ -29,8 +29,8 @@ pub(super) fn sample_parts<'a>(
     }
 }
 
-/// Searches the positions of games until `is_enough`, of at least one game, to see how long that takes. Keeps nothing; returns the
-/// number of games.
+/// Searches the positions of games until `is_enough`, of at least one game, to see how long that
+/// takes. Keeps nothing; returns the number of games.
 ///
 /// # Errors
 ///

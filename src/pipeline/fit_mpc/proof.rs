@@ -1,4 +1,5 @@
-//! What follows from samples without searching them again: their numbers, their positions, the ranges of their searches.
+//! What follows from samples without searching them again: their numbers, their positions, the
+//! ranges of their searches.
 
 use super::sample::{MetIn, Sample};
 use super::task::{FitMpcConfig, Sampling};

@@ -23,7 +23,8 @@ pub fn recipe<M: AsRef<KnownModel>>(task: &FitMpcTask<M>) -> Recipe {
         ("generation".to_owned(), task.generation.to_string()),
         ("weights".to_owned(), model.weights.to_string()),
     ];
-    // The searches of the source's form depend on the margin, and on all games: each uses the fits before it.
+    // The searches of the source's form depend on the margin, and on all games: each uses the fits
+    // before it.
     let is_line = matches!(task.config.method, Method::Line { .. });
     let models = [("searcher", model.content)];
     let origin = FACTS.origin(&task.config, task.seed, task.generation, &models);

@@ -22,8 +22,8 @@ use std::collections::BTreeMap;
 ///
 /// # Errors
 ///
-/// A bad setting, a damaged registry, a folder that holds something else, or a system error; finished parts
-/// of the samples stay.
+/// A bad setting, a damaged registry, a folder that holds something else, or a system error;
+/// finished parts of the samples stay.
 pub fn fit_mpc(task: &FitMpcTask, context: Context<'_>) -> Result<FitMpcReport, StageError> {
     let step = step(task).id;
     let parts = task
@@ -116,7 +116,8 @@ fn fit_source(
     let (name, unit, games) = (FACTS.name, FACTS.unit, task.config.games);
     let (fits, samples) = context.observe(name, games, unit, || source::fit(task, context))?;
     if let Some(parts) = parts {
-        // Every score depends on the fits of all samples before it, so there is no part until all are done.
+        // Every score depends on the fits of all samples before it, so there is no part until all
+        // are done.
         let publish = |range: &PartRange| {
             let of_range = samples
                 .iter()
@@ -197,7 +198,8 @@ fn first_choice(fits: &Fits) -> Vec<DepthFit> {
         .collect()
 }
 
-/// The samples of all parts, those that the output folder holds already and the others searched now.
+/// The samples of all parts, those that the output folder holds already and the others searched
+/// now.
 fn samples_of(
     task: &FitMpcTask,
     parts: Option<&Parts<'_, &FitMpcTask>>,

@@ -1,5 +1,5 @@
-//! Positions to measure, from games that the model plays against itself and from the trees of its searches, with their
-//! full-width scores.
+//! Positions to measure, from games that the model plays against itself and from the trees of its
+//! searches, with their full-width scores.
 
 use super::task::{FitMpcTask, PLAY_DEPTH, RANDOM_PLIES, Sampling};
 use crate::artifact::MpcSampleRow;
@@ -11,7 +11,8 @@ use crate::random::{RandomStream, Stream, stream};
 use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 
-/// A sampled tree node lies this many plies below the root of its search; deeper ones cost more than they are worth.
+/// A sampled tree node lies this many plies below the root of its search; deeper ones cost more
+/// than they are worth.
 const PLIES_BELOW_ROOT: [u8; 2] = [1, 2];
 
 /// More nodes than a search of a sample takes in years; sums of them do not overflow.
@@ -76,8 +77,8 @@ impl Sample {
             })
     }
 
-    /// The samples of the rows of a part: the rows of each sample follow each other by depth, from 0 to `depth_max`, and a
-    /// row for the end of the game may come last.
+    /// The samples of the rows of a part: the rows of each sample follow each other by depth, from
+    /// 0 to `depth_max`, and a row for the end of the game may come last.
     ///
     /// # Errors
     ///
@@ -208,7 +209,8 @@ impl<'t> Sampler<'t> {
         samples.collect()
     }
 
-    /// One position in each of equal ranges of empty squares; a game that ends before the last is played again.
+    /// One position in each of equal ranges of empty squares; a game that ends before the last is
+    /// played again.
     fn game_positions(&mut self, rng: &mut RandomStream) -> Result<Vec<Position>, Stopped> {
         loop {
             let wanted = wanted_empties(&self.sampling, rng);
@@ -240,7 +242,8 @@ impl<'t> Sampler<'t> {
         }
     }
 
-    /// A node of the tree below a position, if the sample is to be one, and there is one deep enough.
+    /// A node of the tree below a position, if the sample is to be one, and there is one deep
+    /// enough.
     fn met(
         &mut self,
         rng: &mut RandomStream,

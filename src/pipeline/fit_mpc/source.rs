@@ -32,7 +32,8 @@ pub fn fit(
     let level = task.config.level();
     let mut fits = Vec::new();
     for deep in 0..=task.config.depth_max {
-        // A depth without statistics has the same score whether or not the table has its own: the root is not cut.
+        // A depth without statistics has the same score whether or not the table has its own: the
+        // root is not cut.
         let table = table_of(&fits)?;
         let searches = Searches {
             task,

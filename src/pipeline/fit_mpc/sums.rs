@@ -21,7 +21,8 @@ pub struct FittedLine {
     pub r_squared: f64,
 }
 
-/// Slopes have four digits, so that tables are readable; a slope beyond these is that of no two searches.
+/// Slopes have four digits, so that tables are readable; a slope beyond these is that of no two
+/// searches.
 const SLOPE_DIGITS: f64 = 10_000.0;
 const SLOPES: [f64; 2] = [0.1, 10.0];
 
@@ -80,7 +81,8 @@ pub struct Deviation {
     pub growth: f64,
 }
 
-/// The deviation where shallow is 0 is at least this share of the mean one, so that no margin vanishes.
+/// The deviation where shallow is 0 is at least this share of the mean one, so that no margin
+/// vanishes.
 const SIGMA_SHARE_MIN: f64 = 0.2;
 /// A deviation that grows as fast as the prediction predicts nothing.
 const GROWTH_MAX: f64 = 0.5;
@@ -223,7 +225,8 @@ mod tests {
             "{shrinking:?}"
         );
         let steep = Deviation::of(&sums((0..400).map(|x| [20 * x, 100 * x])));
-        // The mean is 3990 at a mean size of 19950: one fifth of it at 0, the rest in the slope, times √(π/2).
+        // The mean is 3990 at a mean size of 19950: one fifth of it at 0, the rest in the slope,
+        // times √(π/2).
         assert!(
             steep.sigma == Score::DISC && (steep.growth - 0.2005).abs() < 1e-9,
             "{steep:?}"

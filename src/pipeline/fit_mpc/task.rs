@@ -37,20 +37,23 @@ pub(super) const DEEP_MAX: u8 = SHALLOW_FIRST + SHALLOW_DEPTHS.len() as u8 - 1;
 /// The source's margin, in sigmas.
 const SOURCE_T: f64 = 1.4;
 
-/// Random plies at the start of the games that samples are from, the source's 8 and two more: hardly two games share a position.
+/// Random plies at the start of the games that samples are from, the source's 8 and two more:
+/// hardly two games share a position.
 pub(in crate::pipeline) const RANDOM_PLIES: u8 = 10;
 
-/// The search that plays those games. Their quality matters little, for what is measured is the search of what they reach.
+/// The search that plays those games. Their quality matters little, for what is measured is the
+/// search of what they reach.
 pub(in crate::pipeline) const PLAY_DEPTH: u8 = 1;
 
 /// Games are held out in this many turns to count misses, the usual number of folds.
 pub(in crate::pipeline) const FOLDS: u32 = 5;
 
-/// The most positions that are searched with and without the table. The table does not depend on them, except by the costs of
-/// searches, of which only ratios count.
+/// The most positions that are searched with and without the table. The table does not depend on
+/// them, except by the costs of searches, of which only ratios count.
 const COMPARED_MAX: u64 = 100;
 
-/// One sample in four at most is searched so: in a small fit the comparison is not to take longer than the samples.
+/// One sample in four at most is searched so: in a small fit the comparison is not to take longer
+/// than the samples.
 const COMPARED_PART: u64 = 4;
 
 /// Which positions a method measures.
@@ -64,7 +67,8 @@ pub struct Sampling {
     pub empties: [u8; 2],
     /// The share of samples that a search met below the position of the game, in a null window.
     pub tree_share: f64,
-    /// The least and the greatest remaining depth at which it met them; every depth between is equally likely.
+    /// The least and the greatest remaining depth at which it met them; every depth between is
+    /// equally likely.
     pub tree_depths: [u8; 2],
     /// Samples with at most this many empty squares are also solved.
     pub end_empties: u8,
@@ -73,8 +77,8 @@ pub struct Sampling {
 }
 
 impl Sampling {
-    /// The fewest and the most empty squares of the position of a game that is the sample of this place among those of the game: equal
-    /// ranges, descending.
+    /// The fewest and the most empty squares of the position of a game that is the sample of this
+    /// place among those of the game: equal ranges, descending.
     pub(super) fn empties_of(&self, place: u8) -> [u8; 2] {
         let [min, max] = self.empties;
         let (width, count) = (u32::from(max - min) + 1, u32::from(self.game_samples));
@@ -104,8 +108,8 @@ pub struct FitMpcConfig {
 pub enum Method {
     /// The source's: slope 1, offset the mean difference, one sigma for all phases; from depth 3.
     Source { t: f64 },
-    /// Least-squares lines with quantiles for each range of empty squares, from the static value and from shallow depths
-    /// chosen by what they save; from depth 1.
+    /// Least-squares lines with quantiles for each range of empty squares, from the static value
+    /// and from shallow depths chosen by what they save; from depth 1.
     Line {
         #[serde(with = "level")]
         level: MpcLevel,
@@ -155,10 +159,12 @@ impl FitMpcConfig {
 
     /// Which positions are measured.
     ///
-    /// A sample has at least as many empty squares as the deepest search has plies. Those of `line` cover what searches meet:
-    /// games of any quality, and nodes of trees at a remaining depth below the deepest statistics. The deeper the statistics,
-    /// the earlier the end of the game is solved: from 12 empty squares on, where cuts to the end begin, to 18, where solving
-    /// still takes a moment. All shipped configs had these numbers. Samples of `source` are positions of games alone.
+    /// A sample has at least as many empty squares as the deepest search has plies. Those of `line`
+    /// cover what searches meet: games of any quality, and nodes of trees at a remaining depth
+    /// below the deepest statistics. The deeper the statistics, the earlier the end of the game is
+    /// solved: from 12 empty squares on, where cuts to the end begin, to 18, where solving still
+    /// takes a moment. All shipped configs had these numbers. Samples of `source` are positions of
+    /// games alone.
     pub fn sampling(&self) -> Sampling {
         let depth_max = self.depth_max;
         match self.method {

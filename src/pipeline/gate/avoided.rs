@@ -1,4 +1,5 @@
-//! Datasets whose positions must not be openings, so that no pair begins where the candidate was trained.
+//! Datasets whose positions must not be openings, so that no pair begins where the candidate was
+//! trained.
 
 use crate::artifact::{ArtifactError, ContentHash, Dataset};
 use crate::engine::Position;
@@ -42,7 +43,8 @@ impl Avoided {
         let read = |(dataset, part): (&Dataset, usize)| {
             context.check()?;
             let positions = dataset.positions(part, context.stop)?;
-            // Borrowed: collected from owned rows, the few that are wanted would keep the memory of all.
+            // Borrowed: collected from owned rows, the few that are wanted would keep the memory of
+            // all.
             let wanted = positions
                 .iter()
                 .filter(|(_, row)| row.empties == EMPTIES_AT_START - moves);

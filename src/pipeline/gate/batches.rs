@@ -28,7 +28,8 @@ pub(in crate::pipeline) struct Batches<'a> {
 }
 
 impl<'a> Batches<'a> {
-    /// The batches of a task, unless the MPC statistics of its candidate are not fitted to its weights.
+    /// The batches of a task, unless the MPC statistics of its candidate are not fitted to its
+    /// weights.
     pub(in crate::pipeline) fn parts(task: &'a GateTask) -> Result<Parts<'a, Self>, StageError> {
         let GateTask { candidate, .. } = task;
         if candidate.document.is_some() && candidate.model.mpc_weights != Some(candidate.weights) {
@@ -54,10 +55,12 @@ impl<'a> Batches<'a> {
 }
 
 impl Parts<'_, Batches<'_>> {
-    /// The verdict in the folder, if it is that of this step. One on fewer games than may be played now is not.
+    /// The verdict in the folder, if it is that of this step. One on fewer games than may be played
+    /// now is not.
     pub(super) fn verdict(&self) -> Result<Option<VerdictFile>, ArtifactError> {
         let found = read_verdict(self.folder);
-        // Other models are refused by their names. A recipe has only their hashes, and names those without a sound verdict.
+        // Other models are refused by their names. A recipe has only their hashes, and names those
+        // without a sound verdict.
         if let Ok(VerdictFile {
             candidate,
             baseline,
@@ -134,7 +137,8 @@ impl PartKind for Batches<'_> {
         vec![("games_played", batch.rows.len() as u64)]
     }
 
-    /// The openings are those drawn up to the last pair of a part, so that only this pair tells them.
+    /// The openings are those drawn up to the last pair of a part, so that only this pair tells
+    /// them.
     fn difference(
         range: &PartRange,
         stored: &BatchRows,

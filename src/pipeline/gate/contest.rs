@@ -35,8 +35,8 @@ pub struct Outcome {
 
 /// Plays the batches that are not `found`, in order and until the decider has decided.
 ///
-/// Pairs finish out of order, and threads that would wait play pairs of the batches after; but batches reach the sink
-/// and the decider in order, and nothing after the last look leaves a trace.
+/// Pairs finish out of order, and threads that would wait play pairs of the batches after; but
+/// batches reach the sink and the decider in order, and nothing after the last look leaves a trace.
 pub fn contest(
     task: &GateTask,
     avoided: &Avoided,
@@ -86,8 +86,8 @@ pub fn contest(
     })
 }
 
-/// Plays batches on all threads until the sink wants no more: the number of games. If all of them will be needed, their openings
-/// are found before the first game.
+/// Plays batches on all threads until the sink wants no more: the number of games. If all of them
+/// will be needed, their openings are found before the first game.
 pub fn play_batches(
     task: &GateTask,
     avoided: &Avoided,

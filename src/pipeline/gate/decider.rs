@@ -1,4 +1,5 @@
-//! The decider of a match: it looks at the score after each batch until the rule of the gate is satisfied.
+//! The decider of a match: it looks at the score after each batch until the rule of the gate is
+//! satisfied.
 
 use super::score::pair_counts;
 use super::task::{GateConfig, GateMode, RISK};
@@ -20,7 +21,8 @@ pub struct Look {
 /// The batches of a match so far, in order, and what they decide.
 #[derive(Clone, Debug, Default)]
 pub struct Decider {
-    /// The match ends as soon as it is decided; without a test after all games, by where the Elo interval lies.
+    /// The match ends as soon as it is decided; without a test after all games, by where the Elo
+    /// interval lies.
     test: Option<Hypotheses>,
     pairs: PairCounts,
     decision: Option<Verdict>,

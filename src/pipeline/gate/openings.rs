@@ -22,8 +22,8 @@ pub struct Opening {
     pub counts: OpeningCounts,
 }
 
-/// The openings of a match in order, as far as they are found; each depends on those before it alone, so that a longer
-/// match begins with the same ones.
+/// The openings of a match in order, as far as they are found; each depends on those before it
+/// alone, so that a longer match begins with the same ones.
 pub struct Openings<'a> {
     task: &'a GateTask,
     /// Canonical and ascending.

@@ -41,7 +41,8 @@ impl<'m> Players<'m> {
         }
     }
 
-    /// Whether the mode takes a position as an opening: a sequential test needs one that favors neither side too much.
+    /// Whether the mode takes a position as an opening: a sequential test needs one that favors
+    /// neither side too much.
     pub fn balanced(&mut self, position: Position) -> Result<bool, Stopped> {
         if let GateMode::Games {} = self.mode {
             return Ok(true);
@@ -57,7 +58,8 @@ impl<'m> Players<'m> {
         Ok(result.score.abs().discs() <= BALANCE_DISCS)
     }
 
-    /// Plays a game from its opening to the end, unless one of its searches is stopped: then there is no game.
+    /// Plays a game from its opening to the end, unless one of its searches is stopped: then there
+    /// is no game.
     pub fn play(&mut self, id: u64, opening: &[Square]) -> Result<GateGameRow, Stopped> {
         let candidate_black = id.is_multiple_of(2);
         let mut game =

@@ -1,4 +1,5 @@
-//! What follows from the games of a batch without playing them again: their order, their pairs, their results.
+//! What follows from the games of a batch without playing them again: their order, their pairs,
+//! their results.
 
 use super::task::{BATCH_PAIRS, GateConfig};
 use crate::artifact::dataset::recipe::check_footers;
@@ -21,7 +22,8 @@ pub struct PairProof {
 pub struct ProvedBatch {
     /// Its games.
     pub rows: Vec<GateGameRow>,
-    /// The position after the opening of each pair, up to symmetry; none if the games were not replayed.
+    /// The position after the opening of each pair, up to symmetry; none if the games were not
+    /// replayed.
     openings: Vec<Position>,
 }
 

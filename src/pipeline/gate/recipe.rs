@@ -5,7 +5,8 @@ use crate::artifact::step::table_settings;
 use crate::artifact::{ArtifactError, ContentHash, DatasetFormat, KnownModel, RULES, Recipe, Step};
 use crate::pipeline::request::RequestDataset;
 
-/// The recipe of a gate's games and the step that it is, with these contents of the avoided datasets, ascending, each once.
+/// The recipe of a gate's games and the step that it is, with these contents of the avoided
+/// datasets, ascending, each once.
 pub fn identity<M: AsRef<KnownModel>>(
     task: &GateTask<M>,
     avoided: &[ContentHash],

@@ -54,7 +54,8 @@ impl<'a> Remake<'a> {
         })
     }
 
-    /// Plays the games of the sample that are in a part, and compares them; returns the number of games.
+    /// Plays the games of the sample that are in a part, and compares them; returns the number of
+    /// games.
     ///
     /// # Errors
     ///

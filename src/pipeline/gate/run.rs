@@ -19,8 +19,8 @@ use std::collections::BTreeMap;
 ///
 /// # Errors
 ///
-/// A bad setting, a candidate whose MPC statistics were not fitted to its weights, too few openings, or a system error;
-/// finished batches stay.
+/// A bad setting, a candidate whose MPC statistics were not fitted to its weights, too few
+/// openings, or a system error; finished batches stay.
 pub fn gate(task: &GateTask, context: Context<'_>) -> Result<GateReport, StageError> {
     let parts = Batches::parts(task)?;
     let _lock = FolderLock::take(&task.output)?;

@@ -24,7 +24,8 @@ pub fn score(rows: &[GateGameRow]) -> MatchScore {
 
 /// Complete pairs of games by half points, from none to four.
 ///
-/// Pairs, not games, are counted: the two games of a pair share their opening and are not independent.
+/// Pairs, not games, are counted: the two games of a pair share their opening and are not
+/// independent.
 pub(super) fn pair_counts(rows: &[GateGameRow]) -> PairCounts {
     let mut pairs = [0; 5];
     for pair in rows.chunks_exact(2) {

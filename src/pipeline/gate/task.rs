@@ -24,26 +24,30 @@ pub const FACTS: Facts = Facts {
     registry_lock: None,
 };
 
-/// The pairs of a batch, which is one part: what a stopped gate loses at most, and how often a sequential test looks.
+/// The pairs of a batch, which is one part: what a stopped gate loses at most, and how often a
+/// sequential test looks.
 ///
-/// In 10,000 simulated gates between 0 and 50 normalized Elo that look after every 8 pairs, 3.8 % of the equal candidates are
-/// accepted, after 149 pairs on average. A decided test plays 4 pairs too many, and a gate of 4,000 games has at most 250 files.
+/// In 10,000 simulated gates between 0 and 50 normalized Elo that look after every 8 pairs, 3.8 %
+/// of the equal candidates are accepted, after 149 pairs on average. A decided test plays 4 pairs
+/// too many, and a gate of 4,000 games has at most 250 files.
 pub const BATCH_PAIRS: u64 = 8;
 
-/// The risk that a sequential test accepts a candidate of `nelo0`, and the risk that it rejects one of `nelo1`.
+/// The risk that a sequential test accepts a candidate of `nelo0`, and the risk that it rejects one
+/// of `nelo1`.
 ///
-/// The usual 5 %: one promotion in twenty of an equal candidate costs less than the games that a smaller risk takes.
+/// The usual 5 %: one promotion in twenty of an equal candidate costs less than the games that a
+/// smaller risk takes.
 pub(in crate::pipeline) const RISK: f64 = 0.05;
 
 /// A sequential test takes an opening if the baseline's search to this depth ...
 pub(in crate::pipeline) const BALANCE_DEPTH: u8 = 4;
 
-/// ... scores it within this many discs, for on a lopsided opening the same color wins both games. `mode = "games"` takes every
-/// opening, as the matches did that measured the shipped model.
+/// ... scores it within this many discs, for on a lopsided opening the same color wins both games.
+/// `mode = "games"` takes every opening, as the matches did that measured the shipped model.
 pub(in crate::pipeline) const BALANCE_DISCS: f64 = 5.0;
 
-/// The table of each search has 2^16 entries, 1 MiB for each player and thread. With 2^18 a gate of 400 games to depth 4,
-/// exact from 14 empty squares, was the same game for game.
+/// The table of each search has 2^16 entries, 1 MiB for each player and thread. With 2^18 a gate of
+/// 400 games to depth 4, exact from 14 empty squares, was the same game for game.
 pub(in crate::pipeline) const TABLE_BITS: u8 = 16;
 
 /// The most games: a part holds [`BATCH_PAIRS`] pairs.
@@ -75,7 +79,8 @@ pub struct GateConfig {
     pub opening_plies: u8,
     pub depth: u8,
     pub nodes: u64,
-    /// The cost of a node to the candidate and to the baseline, which divides `nodes`; without it recipes are what they were.
+    /// The cost of a node to the candidate and to the baseline, which divides `nodes`; without it
+    /// recipes are what they were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_cost: Option<[f64; 2]>,
     pub exact_empties: u8,
@@ -156,8 +161,8 @@ impl Checked<GateConfig> {
 impl GateConfig {
     /// The positions that candidate and baseline may visit per move; `None` is unlimited.
     ///
-    /// A player whose node costs c may visit the whole part of `nodes` / c, and at least one. The division is one of integers,
-    /// with c in thousandths, so that it is the same everywhere.
+    /// A player whose node costs c may visit the whole part of `nodes` / c, and at least one. The
+    /// division is one of integers, with c in thousandths, so that it is the same everywhere.
     pub fn node_limits(&self) -> [Option<u64>; 2] {
         self.node_cost.unwrap_or([1.0; 2]).map(|cost| {
             let thousandths = (1000.0 * cost).round() as u64;

@@ -15,7 +15,8 @@ use crate::pipeline::work::{
 use crate::pipeline::{Context, StageError};
 use serde_json::{Value, json};
 
-/// The batches of a match that are played beyond the deciding one are lost, so that its shards are small.
+/// The batches of a match that are played beyond the deciding one are lost, so that its shards are
+/// small.
 const SHARDS: usize = 100;
 
 impl<M: AsRef<KnownModel>> Asked for GateTask<M> {

@@ -39,8 +39,8 @@ impl<'a> Openings<'a> {
     }
 }
 
-/// The moves before the random plies of a game's opening. A game that ended in its opening does not tell where these began: all of
-/// its moves are taken.
+/// The moves before the random plies of a game's opening. A game that ended in its opening does not
+/// tell where these began: all of its moves are taken.
 fn played(games: &[&GameRow], game_id: u64, random_plies: u8) -> Option<Game> {
     let row = games.iter().find(|row| row.game_id == game_id)?;
     let game = Game::from_transcript(&row.moves).ok()?;

@@ -1,5 +1,5 @@
-//! What follows from the moves of games and from their settings without playing them again: which rows there are, their depths, which
-//! moves are random, and what exact scores say of each other.
+//! What follows from the moves of games and from their settings without playing them again: which
+//! rows there are, their depths, which moves are random, and what exact scores say of each other.
 
 use super::play::limits;
 use super::recipe::origin_of;
@@ -129,7 +129,8 @@ impl GenerateConfig {
         ))
     }
 
-    /// Checks whether the move was random, and that it is the best one where the search of the score chose it.
+    /// Checks whether the move was random, and that it is the best one where the search of the
+    /// score chose it.
     fn check_move(&self, position: &PositionRow, opening_plies: u8) -> Result<(), String> {
         let (is_opening, random) = (
             position.ply < opening_plies,
@@ -149,7 +150,8 @@ impl GenerateConfig {
     }
 }
 
-/// Checks an exact score: no move leads to more, and the best move to as much. `next` is the row of the next move of the game.
+/// Checks an exact score: no move leads to more, and the best move to as much. `next` is the row of
+/// the next move of the game.
 fn check_exact(position: &PositionRow, next: Option<&PositionRow>) -> Result<(), String> {
     let Some(score) = position.score.filter(|_| position.exact == Some(true)) else {
         return Ok(());

@@ -84,7 +84,8 @@ fn settings(
 ///
 /// # Errors
 ///
-/// A recipe that is not the one of the settings beside it; the footer of the first part tells which of them is another.
+/// A recipe that is not the one of the settings beside it; the footer of the first part tells which
+/// of them is another.
 pub fn origin_of(dataset: &Dataset) -> Result<Option<(u32, Settings)>, ArtifactError> {
     let manifest = dataset.manifest();
     if manifest.kind != DatasetKind::Selfplay {

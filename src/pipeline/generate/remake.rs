@@ -53,7 +53,8 @@ impl<'a> Remake<'a> {
         }
     }
 
-    /// Plays the games of the sample that are in a part, and compares every row; returns the number of games.
+    /// Plays the games of the sample that are in a part, and compares every row; returns the number
+    /// of games.
     ///
     /// # Errors
     ///
@@ -71,7 +72,8 @@ impl<'a> Remake<'a> {
         let games = self.dataset.game_rows(index)?.unwrap_or_default();
         let games = SelfplayGame::of_rows(games, &self.dataset.rows(index, context.stop)?);
         let openings = match &self.config.openings {
-            // A book is not kept with the games: each begins again with the moves that its row says it took from there.
+            // A book is not kept with the games: each begins again with the moves that its row says
+            // it took from there.
             OpeningChoice::Book { .. } => {
                 Openings::Played(games.iter().map(|game| &game.game).collect())
             }
@@ -96,7 +98,8 @@ impl<'a> Remake<'a> {
     }
 }
 
-/// How a game among those that are stored differs from the same game played again: the table and the reason.
+/// How a game among those that are stored differs from the same game played again: the table and
+/// the reason.
 pub(super) fn difference(
     stored: &[SelfplayGame],
     again: &SelfplayGame,

@@ -13,7 +13,8 @@ use crate::pipeline::{Context, StageError};
 ///
 /// # Errors
 ///
-/// A bad setting, a folder that holds something else, a model that cannot search, or a system error; finished parts stay.
+/// A bad setting, a folder that holds something else, a model that cannot search, or a system
+/// error; finished parts stay.
 pub fn generate(task: &GenerateTask, context: Context<'_>) -> Result<GenerateReport, StageError> {
     let parts = selfplay_parts(task);
     let _lock = FolderLock::take(&task.output)?;
@@ -33,7 +34,8 @@ pub fn generate(task: &GenerateTask, context: Context<'_>) -> Result<GenerateRep
     ))
 }
 
-/// Plays games until `is_enough`, at least one, and discards them; returns their number. It shows how long games take.
+/// Plays games until `is_enough`, at least one, and discards them; returns their number. It shows
+/// how long games take.
 pub fn play_until(
     task: &GenerateTask,
     is_enough: impl Fn() -> bool,

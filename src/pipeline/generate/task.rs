@@ -12,7 +12,8 @@ use crate::pipeline::stage::Facts;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// Rises when the same config would give other games. Recipes have it, and training chooses the held-out games by them.
+/// Rises when the same config would give other games. Recipes have it, and training chooses the
+/// held-out games by them.
 pub const ALGORITHM: u32 = 3;
 
 /// What is known of the stage.
@@ -25,11 +26,12 @@ pub const FACTS: Facts = Facts {
     registry_lock: None,
 };
 
-/// The table of each thread's search has 2^16 entries of 16 bytes: all shipped configs but the smallest had it, and it stays in
-/// a core's second cache.
+/// The table of each thread's search has 2^16 entries of 16 bytes: all shipped configs but the
+/// smallest had it, and it stays in a core's second cache.
 pub(super) const TABLE_BITS: u8 = 16;
 
-/// Moves are explored while more squares than this are empty. It is the source's number: fewer are left to exact search.
+/// Moves are explored while more squares than this are empty. It is the source's number: fewer are
+/// left to exact search.
 pub(super) const EXPLORATION_EMPTIES: u8 = 14;
 
 /// How games begin.

@@ -1,5 +1,6 @@
-//! Rows in blocks of fixed size, each sorted by empty squares, so that a phase reads only its own rows. Blocks lie in memory
-//! or, beyond a limit, in a scratch file; the rows and their order are the same.
+//! Rows in blocks of fixed size, each sorted by empty squares, so that a phase reads only its own
+//! rows. Blocks lie in memory or, beyond a limit, in a scratch file; the rows and their order are
+//! the same.
 
 use crate::artifact::ArtifactError;
 use crate::artifact::scratch::ScratchFile;
@@ -15,7 +16,8 @@ pub trait BlockRow: AsRef<Position> + Copy + Send + Sync {
     /// Bytes in a scratch file.
     const SIZE: usize;
 
-    /// Keeps its place among the rows of its block, in the order in which they came, if anybody asks for that order.
+    /// Keeps its place among the rows of its block, in the order in which they came, if anybody
+    /// asks for that order.
     fn set_place(&mut self, _place: u16) {}
 
     /// Appends its bytes.
@@ -47,8 +49,8 @@ impl<R: BlockRow> Blocks<R> {
         Self::keeping(folder, memory, vec![0..=EMPTIES_MAX])
     }
 
-    /// [`Blocks::new`], but only rows with numbers of empty squares in these ranges are kept. The others count too: the
-    /// blocks and places of the rows that are kept stay the same.
+    /// [`Blocks::new`], but only rows with numbers of empty squares in these ranges are kept. The
+    /// others count too: the blocks and places of the rows that are kept stay the same.
     pub const fn keeping(folder: PathBuf, memory: u64, kept: Vec<RangeInclusive<u8>>) -> Self {
         Self {
             folder,

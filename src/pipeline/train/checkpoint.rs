@@ -1,7 +1,9 @@
-//! What the parts of an unfinished training have learned. Not artifacts: they are removed when the model is published.
+//! What the parts of an unfinished training have learned. Not artifacts: they are removed when the
+//! model is published.
 //!
-//! A part that is finished has another file than one that is not, so that a process that is behind never replaces what
-//! another has finished. Any number of them may write: a finished part has the same bytes whoever learned it.
+//! A part that is finished has another file than one that is not, so that a process that is behind
+//! never replaces what another has finished. Any number of them may write: a finished part has the
+//! same bytes whoever learned it.
 
 use super::parts::{Learned, TrainPart};
 use super::slots::SlotMap;
@@ -14,7 +16,8 @@ use crate::engine::eval::pairs::FRACTION_BITS;
 use crate::engine::eval::pattern_set::COMPONENT_MAX;
 use std::path::{Path, PathBuf};
 
-/// Their folder in that of the registry, which trains one model at a time. Each step has a folder in it.
+/// Their folder in that of the registry, which trains one model at a time. Each step has a folder
+/// in it.
 const NAME: &str = ".train.checkpoints";
 
 /// More than any phase of the size that models may have.
@@ -23,8 +26,8 @@ const SIZE_MAX: u64 = 4 << 30;
 /// A hash comes before the number of epochs, their errors, and the visits and weights.
 const HASH_SIZE: usize = 64;
 
-/// Removes those of published models, which stay if they could not be removed then or somebody was still at work on them. A training
-/// that holds the lock removes them itself.
+/// Removes those of published models, which stay if they could not be removed then or somebody was
+/// still at work on them. A training that holds the lock removes them itself.
 ///
 /// # Errors
 ///

@@ -1,7 +1,9 @@
-//! The clipped delta rule: every weight of a position moves by the same truncated share of the error.
+//! The clipped delta rule: every weight of a position moves by the same truncated share of the
+//! error.
 //!
-//! Mirrors share the slot of their canonical configuration, so they can never differ. The published C code of the rule
-//! behaves otherwise: its mirror table for short diagonals is wrong, and it refreshes only the index just visited.
+//! Mirrors share the slot of their canonical configuration, so they can never differ. The published
+//! C code of the rule behaves otherwise: its mirror table for short diagonals is wrong, and it
+//! refreshes only the index just visited.
 
 use super::rows::TrainingRow;
 use super::slots::SlotMap;
@@ -10,7 +12,8 @@ use super::task::TrainConfig;
 /// Rows whose slots are found before they are learned; their slots fit the first cache.
 const CHUNK_ROWS: usize = 128;
 
-/// The rule with its settings; a weight is an integer, in units of a binary fraction of a millidisc.
+/// The rule with its settings; a weight is an integer, in units of a binary fraction of a
+/// millidisc.
 #[derive(Clone, Copy, Debug)]
 struct Delta {
     clip: i32,
@@ -50,7 +53,8 @@ impl<'a> Weights<'a> {
         }
     }
 
-    /// Learns rows; the sum of their errors before each update, in units. Each visit counts `visits` times.
+    /// Learns rows; the sum of their errors before each update, in units. Each visit counts
+    /// `visits` times.
     pub fn learn(&mut self, rows: &[TrainingRow], ratio: f64, visits: u32) -> u64 {
         rows.chunks(CHUNK_ROWS)
             .map(|rows| self.learn_chunk(rows, ratio, visits))
@@ -103,7 +107,8 @@ const TOGETHER: usize = 4;
 
 /// The sum of the weights of slots.
 ///
-/// Not inlined, like [`change`]: among the loops of a whole training, this one would keep its bounds in memory.
+/// Not inlined, like [`change`]: among the loops of a whole training, this one would keep its
+/// bounds in memory.
 #[inline(never)]
 pub fn value(slots: &[u32], weights: &[i32]) -> i32 {
     let (together, rest) = slots.as_chunks::<TOGETHER>();

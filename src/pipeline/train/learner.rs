@@ -1,5 +1,6 @@
-//! Training as parts, round after round. Each is a function of its rows and of what the parts that it needs have learned, so
-//! those of a round run in any order, on any number of threads, and a stopped one resumes after its last epoch.
+//! Training as parts, round after round. Each is a function of its rows and of what the parts that
+//! it needs have learned, so those of a round run in any order, on any number of threads, and a
+//! stopped one resumes after its last epoch.
 
 use super::blocks::Blocks;
 use super::checkpoint::Checkpoint;
@@ -51,8 +52,8 @@ enum Lesson<'a> {
 }
 
 impl Learner<'_> {
-    /// Trains all parts, on the threads of the current pool: the new model, and the mean error of each epoch of its weights and
-    /// of its vectors.
+    /// Trains all parts, on the threads of the current pool: the new model, and the mean error of
+    /// each epoch of its weights and of its vectors.
     pub fn run(&self) -> Result<(Model, [Vec<EpochLoss>; 2]), StageError> {
         let learned = self.learn_parts(self.plan.parts.iter().collect(), LearnedParts::new())?;
         let rounds = [
@@ -65,8 +66,8 @@ impl Learner<'_> {
         ))
     }
 
-    /// Trains some parts as [`Learner::run`] does: what each has learned, by its number, beside what was `learned` before. That
-    /// has all that they need, unless it is among `parts`.
+    /// Trains some parts as [`Learner::run`] does: what each has learned, by its number, beside
+    /// what was `learned` before. That has all that they need, unless it is among `parts`.
     ///
     /// # Errors
     ///
@@ -86,7 +87,8 @@ impl Learner<'_> {
         error.map_or(Ok(learned), Err)
     }
 
-    /// Begins all parts that wait for no other, the largest first, so that the threads end at about the same time.
+    /// Begins all parts that wait for no other, the largest first, so that the threads end at about
+    /// the same time.
     fn begin_ready<'s, 'p: 's>(&'s self, work: &'s Mutex<Work<'p>>, scope: &ScopeFifo<'s>) {
         let mut ready: Vec<&'p TrainPart> = {
             let Work {
@@ -261,8 +263,8 @@ impl Learner<'_> {
         })
     }
 
-    /// The components of vectors as the model will have them, in binary fractions: in whole units, and zero for slots that began at
-    /// random and that no row has visited.
+    /// The components of vectors as the model will have them, in binary fractions: in whole units,
+    /// and zero for slots that began at random and that no row has visited.
     fn shipped_vectors(&self, learned: &Learned) -> Vec<i32> {
         let vectors = learned
             .weights
@@ -364,7 +366,8 @@ impl Learner<'_> {
         Ok(errors)
     }
 
-    /// The model of learned parts: weights rounded to multiples of the quantum, halves away from zero.
+    /// The model of learned parts: weights rounded to multiples of the quantum, halves away from
+    /// zero.
     fn model(&self, learned: &LearnedParts) -> Model {
         let (plan, map) = (self.plan, self.map);
         let quantum = self.task.config.quantum;
@@ -398,7 +401,8 @@ impl Learner<'_> {
         )
     }
 
-    /// The mean error of each epoch over the rows of all parts of the round of a part, before each row's update.
+    /// The mean error of each epoch over the rows of all parts of the round of a part, before each
+    /// row's update.
     fn losses(&self, part: Option<&TrainPart>, learned: &LearnedParts) -> Vec<EpochLoss> {
         let Some(round) = part.map(|part| part.round) else {
             return Vec::new();

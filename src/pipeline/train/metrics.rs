@@ -1,4 +1,5 @@
-//! The error of an evaluation on labeled rows: how far static values are from what they should predict.
+//! The error of an evaluation on labeled rows: how far static values are from what they should
+//! predict.
 
 use super::blocks::{BlockRow, Blocks};
 use super::rows::{JudgedRow, TrainingSet};
@@ -58,7 +59,8 @@ impl Sums {
     }
 }
 
-/// What judging rows by an evaluation finds: their errors by empty squares, label and class of the label.
+/// What judging rows by an evaluation finds: their errors by empty squares, label and class of the
+/// label.
 #[derive(Clone, Debug)]
 pub struct Judgment {
     sums: Vec<[[Sums; SCORE_CLASSES.len()]; LABELS]>, // [empties][label][class]
@@ -155,8 +157,9 @@ impl Judgment {
     }
 }
 
-/// Judges an evaluation by the held-out rows of a set, or if there are none, by its training rows, on the threads of the
-/// current pool. With the visits of its weights, features that training has visited are counted too.
+/// Judges an evaluation by the held-out rows of a set, or if there are none, by its training rows,
+/// on the threads of the current pool. With the visits of its weights, features that training has
+/// visited are counted too.
 ///
 /// # Errors
 ///

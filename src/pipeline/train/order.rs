@@ -7,10 +7,12 @@ use crate::random::{RandomStream, Stream, stream};
 use std::convert::Infallible;
 use std::ops::RangeInclusive;
 
-/// Blocks are read together until they have this many rows, which are then shuffled with each other.
+/// Blocks are read together until they have this many rows, which are then shuffled with each
+/// other.
 const GROUP_ROWS: usize = 1 << 17;
 
-/// The order of one epoch: groups of blocks, of which the rows with these numbers of empty squares are learned.
+/// The order of one epoch: groups of blocks, of which the rows with these numbers of empty squares
+/// are learned.
 pub struct Order<'a> {
     rows: &'a Blocks<TrainingRow>,
     empties: &'a RangeInclusive<u8>,

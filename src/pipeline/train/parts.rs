@@ -1,5 +1,6 @@
-//! What is learned separately, in rounds: wide parts, from which groups of neighboring phases begin; one part per phase; and for
-//! sets with vectors, one part per group of phases that share them, and one part per phase again.
+//! What is learned separately, in rounds: wide parts, from which groups of neighboring phases
+//! begin; one part per phase; and for sets with vectors, one part per group of phases that share
+//! them, and one part per phase again.
 
 use super::task::{Round, TrainConfig};
 use crate::engine::{EMPTIES_MAX, PatternSet};
@@ -15,7 +16,8 @@ pub struct TrainPart {
     /// Its number among all parts of the training, round after round.
     pub number: u32,
     pub round: Round,
-    /// The phases that begin from it, or the one whose weights it makes, or those that share its vectors.
+    /// The phases that begin from it, or the one whose weights it makes, or those that share its
+    /// vectors.
     pub phases: Range<usize>,
     /// The range of its rows.
     pub empties: RangeInclusive<u8>,
@@ -31,11 +33,13 @@ impl TrainPart {
 /// What a part has learned so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Learned {
-    /// Weights in units, by slot; or components of vectors in binary fractions, `[slot][component]`.
+    /// Weights in units, by slot; or components of vectors in binary fractions,
+    /// `[slot][component]`.
     pub weights: Vec<i32>,
     /// Updates that reached each slot.
     pub visits: Vec<u32>,
-    /// The sum of the errors of each epoch that is done, in units; in millidiscs beside vectors that are learned.
+    /// The sum of the errors of each epoch that is done, in units; in millidiscs beside vectors
+    /// that are learned.
     pub errors: Vec<u64>,
 }
 

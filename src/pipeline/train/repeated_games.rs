@@ -1,4 +1,5 @@
-//! Whether datasets repeat each other's games. A game counts once: the second time, it would only weigh more.
+//! Whether datasets repeat each other's games. A game counts once: the second time, it would only
+//! weigh more.
 
 use crate::artifact::publish::exists;
 use crate::artifact::{ArtifactError, Dataset, PositionRow};
@@ -9,15 +10,18 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::ptr;
 
-/// About as many games are compared at most. Of more, those with the smallest keys in every dataset are.
+/// About as many games are compared at most. Of more, those with the smallest keys in every dataset
+/// are.
 const COMPARED_MAX: u64 = 1 << 18;
 
 /// Fewer games of a larger dataset may be the same as others by chance.
 const STRETCH_GAMES: usize = 8;
 
-/// The name of a game in every dataset that holds it: its last position with a legal move, up to symmetry and color.
+/// The name of a game in every dataset that holds it: its last position with a legal move, up to
+/// symmetry and color.
 ///
-/// So a game has one name with and without its moves, with other labels, and where its first positions have no rows.
+/// So a game has one name with and without its moves, with other labels, and where its first
+/// positions have no rows.
 pub(super) fn game_name(game: &[(Position, PositionRow)]) -> [u8; 16] {
     let last = game[game.len() - 1].0.canonical();
     let mut name = [0; 16];
@@ -70,8 +74,8 @@ struct Stretch<'d> {
 }
 
 impl Stretch<'_> {
-    /// The place of a game elsewhere, if three quarters of these games are there too, in the same order. `elsewhere` has the place
-    /// of an equal game for each game.
+    /// The place of a game elsewhere, if three quarters of these games are there too, in the same
+    /// order. `elsewhere` has the place of an equal game for each game.
     fn repeated(&self, elsewhere: &[Option<usize>]) -> Option<usize> {
         let (mut in_order, mut last) = (0, None);
         for place in elsewhere[self.games.clone()]
@@ -87,7 +91,8 @@ impl Stretch<'_> {
     }
 }
 
-/// Refuses a dataset that repeats games, those of another or those it has already. `parts` has the games of all parts, in order.
+/// Refuses a dataset that repeats games, those of another or those it has already. `parts` has the
+/// games of all parts, in order.
 ///
 /// # Errors
 ///
@@ -104,7 +109,8 @@ pub(super) fn refuse_repeated(
     let (mut before, mut after) = (vec![None; games.len()], vec![None; games.len()]);
     for pair in by_key.windows(2) {
         let (left, right) = (pair[0], pair[1]);
-        // A game that comes again within its stretch says nothing about others: openings may be few.
+        // A game that comes again within its stretch says nothing about others: openings may be
+        // few.
         if games[left].key == games[right].key && stretch_at(left) != stretch_at(right) {
             before[right] = Some(left);
             after[left] = Some(right);
@@ -165,8 +171,8 @@ fn stretches<'d>(datasets: &'d [Dataset], parts: &[Vec<ComparedGame>]) -> Vec<St
     stretches
 }
 
-/// Refuses, as a training does, datasets that repeat games, so that no other is made for it in vain. Those that are not there yet
-/// are left out.
+/// Refuses, as a training does, datasets that repeat games, so that no other is made for it in
+/// vain. Those that are not there yet are left out.
 ///
 /// # Errors
 ///
@@ -234,7 +240,8 @@ mod tests {
         .unwrap()
     }
 
-    /// What is said of datasets with games of these names, part by part; nothing if no game is repeated.
+    /// What is said of datasets with games of these names, part by part; nothing if no game is
+    /// repeated.
     fn refusal(datasets: &[(&str, Vec<Vec<u64>>)]) -> String {
         let parts: Vec<&Vec<u64>> = datasets.iter().flat_map(|(_, parts)| parts).collect();
         let datasets: Vec<Dataset> = datasets

@@ -124,7 +124,8 @@ impl TrainingSet {
     }
 }
 
-/// How much a row with this target counts: 1/(1 + (target/scale)²), in 256ths and at least one; in full if the scale is 0.
+/// How much a row with this target counts: 1/(1 + (target/scale)²), in 256ths and at least one; in
+/// full if the scale is 0.
 fn weight(target: Score, scale: f64) -> u16 {
     if scale == 0.0 {
         return TrainingRow::WEIGHT_ONE;
@@ -169,7 +170,8 @@ fn no_rows(task: &TrainTask, set: &TrainingSet) -> StageError {
     StageError::NoRows(text)
 }
 
-/// Reads the rows of all datasets, checked against their manifests, on the threads of the current pool.
+/// Reads the rows of all datasets, checked against their manifests, on the threads of the current
+/// pool.
 ///
 /// # Errors
 ///
@@ -189,7 +191,8 @@ pub fn read_rows(
     filled(set, task, datasets, context)
 }
 
-/// [`read_rows`], only the rows to learn with numbers of empty squares in these ranges, in the same blocks.
+/// [`read_rows`], only the rows to learn with numbers of empty squares in these ranges, in the same
+/// blocks.
 pub(super) fn read_some_rows(
     task: &TrainTask,
     datasets: &[Dataset],
@@ -207,7 +210,8 @@ pub(super) fn read_some_rows(
     filled(set, task, datasets, context)
 }
 
-/// Decodes the parts of datasets, several at a time, and adds their rows in order while the next are decoded.
+/// Decodes the parts of datasets, several at a time, and adds their rows in order while the next
+/// are decoded.
 fn filled(
     mut set: TrainingSet,
     task: &TrainTask,

@@ -74,7 +74,8 @@ fn dataset_entry(dataset: &Dataset) -> DatasetEntry {
     }
 }
 
-/// How much of a training that was stopped is done, if there is one: epochs of its parts, and how many there are.
+/// How much of a training that was stopped is done, if there is one: epochs of its parts, and how
+/// many there are.
 pub fn epochs_done<M>(
     task: &TrainTask<M>,
     step: ContentHash,
@@ -159,7 +160,8 @@ fn fit_from(
     Ok((model, metrics))
 }
 
-/// Learning alone, without any judgment: the number of rows learned, each as often as it was visited.
+/// Learning alone, without any judgment: the number of rows learned, each as often as it was
+/// visited.
 pub fn learn(task: &TrainTask, set: &TrainingSet, context: Context<'_>) -> Result<u64, StageError> {
     let (plan, map) = (
         TrainPlan::new(&task.features, &task.config),

@@ -1,5 +1,6 @@
-//! Training as shards: some of its parts at a time, in any number of processes that share the registry's folder. What they
-//! learn stays there as checkpoints, and `train` begins where they ended.
+//! Training as shards: some of its parts at a time, in any number of processes that share the
+//! registry's folder. What they learn stays there as checkpoints, and `train` begins where they
+//! ended.
 
 use super::checkpoint::Checkpoint;
 use super::learner::Learner;
@@ -17,7 +18,8 @@ use crate::pipeline::{Context, StageError};
 use crate::random::{Stream, number_below};
 use std::ops::Range;
 
-/// A training whose parts any number of processes learn. Those of a round are wanted once the round before is there.
+/// A training whose parts any number of processes learn. Those of a round are wanted once the round
+/// before is there.
 pub struct TrainShards<'a> {
     task: &'a TrainTask,
     datasets: Vec<Dataset>,
@@ -44,17 +46,18 @@ impl Shards for TrainShards<'_> {
         })
     }
 
-    /// Learns the `wanted` parts, as far as they are not finished, and leaves them as checkpoints in the registry's folder.
-    /// Only the rows that they need are kept in memory.
+    /// Learns the `wanted` parts, as far as they are not finished, and leaves them as checkpoints
+    /// in the registry's folder. Only the rows that they need are kept in memory.
     ///
-    /// Any number of such calls may share a registry, on many machines, also for the same parts and while
-    /// [`train`](super::run::train) works on the same training: a finished part has the same bytes whoever learned it. A call
-    /// that is still at work when the model is published leaves checkpoints behind, which the next training in the registry
-    /// removes.
+    /// Any number of such calls may share a registry, on many machines, also for the same parts and
+    /// while [`train`](super::run::train) works on the same training: a finished part has the same
+    /// bytes whoever learned it. A call that is still at work when the model is published leaves
+    /// checkpoints behind, which the next training in the registry removes.
     ///
     /// # Errors
     ///
-    /// [`StageError::TooEarly`] if a part is wanted before one that it needs is finished; otherwise as [`train`](super::run::train). Finished parts stay.
+    /// [`StageError::TooEarly`] if a part is wanted before one that it needs is finished; otherwise
+    /// as [`train`](super::run::train). Finished parts stay.
     fn make(&self, wanted: Range<usize>, context: Context<'_>) -> Result<PartsReport, StageError> {
         if self.is_published()? {
             return Ok(PartsReport::skipped());
@@ -113,18 +116,19 @@ impl<'a> TrainShards<'a> {
         })
     }
 
-    /// Learns the weights of one phase again, drawn by a seed, and the wide part from which they begin, and compares: the number
-    /// of the phase's part, or `None` if the model is published already.
+    /// Learns the weights of one phase again, drawn by a seed, and the wide part from which they
+    /// begin, and compares: the number of the phase's part, or `None` if the model is published
+    /// already.
     ///
-    /// Anyone can make the hash of a checkpoint, so checkpoints are as honest as the processes that wrote them. If a share q
-    /// of the phases has other weights than one training would give them, this finds it with probability q; a false wide part
-    /// makes the phases false that begin from it. The vectors are trusted: all rows of their group would have to be learned
-    /// again.
+    /// Anyone can make the hash of a checkpoint, so checkpoints are as honest as the processes that
+    /// wrote them. If a share q of the phases has other weights than one training would give them,
+    /// this finds it with probability q; a false wide part makes the phases false that begin from
+    /// it. The vectors are trusted: all rows of their group would have to be learned again.
     ///
     /// # Errors
     ///
-    /// [`StageError::Unfinished`] with the first part that is not finished; a part that has learned something else, with its
-    /// file; otherwise as [`train`](super::run::train).
+    /// [`StageError::Unfinished`] with the first part that is not finished; a part that has learned
+    /// something else, with its file; otherwise as [`train`](super::run::train).
     pub fn check_phase(
         &self,
         sample_seed: u64,
@@ -220,7 +224,8 @@ impl<'a> TrainShards<'a> {
         checkpoint: Option<Checkpoint>,
         context: Context<'_>,
     ) -> Result<(u64, LearnedParts), StageError> {
-        // They are kept in memory from here on: another process may publish the model and remove them.
+        // They are kept in memory from here on: another process may publish the model and remove
+        // them.
         let needed = self.needed_by(parts)?;
         let Self {
             task, plan, map, ..
@@ -266,13 +271,14 @@ impl<'a> TrainShards<'a> {
     }
 }
 
-/// About how often each part of a training on this number of rows visits one of them, as if every number of empty squares from 1 to
-/// 60 had equally many rows.
+/// About how often each part of a training on this number of rows visits one of them, as if every
+/// number of empty squares from 1 to 60 had equally many rows.
 pub fn visits_of_parts(features: &PatternSet, config: &TrainConfig, rows: u64) -> Vec<u64> {
     visits_of_rounds(features, config, rows).concat()
 }
 
-/// The same, round after round: once the parts of a round are learned, those of the next can be learned in any order.
+/// The same, round after round: once the parts of a round are learned, those of the next can be
+/// learned in any order.
 pub fn visits_of_rounds(features: &PatternSet, config: &TrainConfig, rows: u64) -> Vec<Vec<u64>> {
     let visits = |part: &TrainPart| {
         let (least, most) = (config.empties_min.max(1), config.empties_max);

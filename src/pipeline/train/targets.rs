@@ -4,7 +4,8 @@ use super::task::{Lambda, Target};
 use crate::artifact::PositionRow;
 use crate::engine::{Discs, Position, Score, Square};
 
-/// The target of each row of one game for its side to move; `None` where the label that it needs is missing.
+/// The target of each row of one game for its side to move; `None` where the label that it needs is
+/// missing.
 pub fn targets(target: &Target, rows: &[(Position, PositionRow)]) -> Vec<Option<Score>> {
     match target {
         Target::Result {} => rows.iter().map(|(_, row)| result(row)).collect(),
@@ -18,12 +19,13 @@ pub fn result(row: &PositionRow) -> Option<Score> {
     row.result.map(|result| Score::from(Discs(result.into())))
 }
 
-/// λ-returns (Sutton, "Learning to predict by the methods of temporal differences", 1988): each row's score is mixed with
-/// the return of the next row, from the end of the game backwards.
+/// λ-returns (Sutton, "Learning to predict by the methods of temporal differences", 1988): each
+/// row's score is mixed with the return of the next row, from the end of the game backwards.
 ///
-/// G(t) = (1 − λ)·score(t) + λ·s·G(t+1), with s = −1 where the other side is to move at t+1. A row keeps its score where it
-/// is exact, where its move was random, and where the next row is not the position after its move. The last row takes the
-/// result in the place of s·G(t+1). At the end, `tempo` millidiscs are added to all that are not exact.
+/// G(t) = (1 − λ)·score(t) + λ·s·G(t+1), with s = −1 where the other side is to move at t+1. A row
+/// keeps its score where it is exact, where its move was random, and where the next row is not the
+/// position after its move. The last row takes the result in the place of s·G(t+1). At the end,
+/// `tempo` millidiscs are added to all that are not exact.
 fn returns(lambda: &Lambda, tempo: f64, rows: &[(Position, PositionRow)]) -> Vec<Option<Score>> {
     let millidiscs = |score: Score| f64::from(score.0);
     let mut returns = vec![None; rows.len()];
@@ -52,7 +54,8 @@ fn returns(lambda: &Lambda, tempo: f64, rows: &[(Position, PositionRow)]) -> Vec
     returns.into_iter().zip(rows).map(rounded).collect()
 }
 
-/// 1 if the same side is to move in the next row, −1 if it is the other one; `None` if the row's move does not lead there.
+/// 1 if the same side is to move in the next row, −1 if it is the other one; `None` if the row's
+/// move does not lead there.
 fn sign(position: Position, row: &PositionRow, next: &(Position, PositionRow)) -> Option<f64> {
     let square = row.played_move.and_then(Square::new)?;
     let after = position.play(square)?;

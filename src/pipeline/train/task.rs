@@ -26,7 +26,8 @@ pub const FACTS: Facts = Facts {
 /// Row visits per second of one core: 0.49 µs each (docs/cluster.md).
 pub const VISITS_PER_SECOND: f64 = 2e6;
 
-/// The most binary digits of a weight behind a millidisc: the largest weight with them fits 32 bits.
+/// The most binary digits of a weight behind a millidisc: the largest weight with them fits 32
+/// bits.
 const FRACTION_BITS_MAX: i64 = 8;
 
 /// The coarsest weights, in millidiscs.
@@ -67,7 +68,8 @@ const LAMBDA_EXPECTED: &str = "a list such as [[60, 0.8, 1.0]]: the most empty s
 #[serde(try_from = "Vec<LambdaRange>")]
 pub struct Lambda(Vec<LambdaRange>);
 
-/// λ for a range of empty squares, which begins at the most for which it holds and ends where the next range begins.
+/// λ for a range of empty squares, which begins at the most for which it holds and ends where the
+/// next range begins.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(
     untagged,
@@ -129,8 +131,8 @@ impl Lambda {
 pub enum Start {
     /// All zero.
     Zero,
-    /// Those of the parent, if it has the same patterns; else zero. A phase begins with those of the parent's phase in the
-    /// middle of its range.
+    /// Those of the parent, if it has the same patterns; else zero. A phase begins with those of
+    /// the parent's phase in the middle of its range.
     Parent,
 }
 
@@ -308,8 +310,8 @@ pub struct TrainTask<M = LoadedModel> {
     pub parent: Option<M>,
     /// Where the new version goes.
     pub registry: Registry,
-    /// Bytes that rows may take in memory; more of them go to a scratch file in the registry's folder. Does not affect the
-    /// result.
+    /// Bytes that rows may take in memory; more of them go to a scratch file in the registry's
+    /// folder. Does not affect the result.
     pub memory: u64,
 }
 
@@ -354,7 +356,8 @@ pub struct Error {
     pub rmse: f64,
     /// The mean of value minus label.
     pub bias: f64,
-    /// The slope of the least-squares line of the label over the value: above 1, values are too close to zero.
+    /// The slope of the least-squares line of the label over the value: above 1, values are too
+    /// close to zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slope: Option<f64>,
 }
@@ -437,7 +440,8 @@ impl TrainMetrics {
 }
 
 impl Error {
-    /// The error of all rows of several ranges together, without a slope; `None` if they have no rows.
+    /// The error of all rows of several ranges together, without a slope; `None` if they have no
+    /// rows.
     pub fn joined<'e>(errors: impl Iterator<Item = &'e Self>) -> Option<Self> {
         let (mut rows, mut absolute, mut squared, mut signed) = (0, 0.0, 0.0, 0.0);
         for error in errors {

@@ -1,6 +1,7 @@
-//! The delta rule for vectors, beside weights that do not move: v ← v + ratio/√n · error · (Σv − v) for every vector of a row, at
-//! the n-th visit of its slot. That is the derivative of the error by v (Rendle, "Factorization machines", 2010), with steps
-//! that shrink as those of AdaGrad do (Duchi, Hazan, Singer, 2011).
+//! The delta rule for vectors, beside weights that do not move: v ← v + ratio/√n · error · (Σv − v)
+//! for every vector of a row, at the n-th visit of its slot. That is the derivative of the error by
+//! v (Rendle, "Factorization machines", 2010), with steps that shrink as those of AdaGrad do
+//! (Duchi, Hazan, Singer, 2011).
 
 use super::delta::value;
 use super::rows::TrainingRow;
@@ -13,11 +14,12 @@ use rayon::prelude::{ParallelIterator, ParallelSliceMut};
 /// Rows that are learned while the residuals of the next are found.
 const CHUNK_ROWS: usize = 1 << 10;
 
-/// What is left of a target beside any pairs, so that it fits 32 bits with all binary digits of weights.
+/// What is left of a target beside any pairs, so that it fits 32 bits with all binary digits of
+/// weights.
 const REST_MAX: Score = Score(1_000 * Score::DISC.0);
 
-/// The largest component of a vector that has learned nothing, in whole units. The standard deviation is 1.2, or 0.027 roots of a
-/// disc; four times as much does harm.
+/// The largest component of a vector that has learned nothing, in whole units. The standard
+/// deviation is 1.2, or 0.027 roots of a disc; four times as much does harm.
 const START_MAX: i32 = 3;
 
 /// The vectors of a group of phases while they are learned.
@@ -74,7 +76,8 @@ impl Vectors<'_> {
         prepare(chunks.next().unwrap_or_default(), &mut this);
         while !this.residuals.is_empty() {
             let rows = chunks.next().unwrap_or_default();
-            // Residuals depend on no vector: a thread that has nothing else to do finds the next ones.
+            // Residuals depend on no vector: a thread that has nothing else to do finds the next
+            // ones.
             let (learned, ()) = rayon::join(
                 || vectors.learn(map.kernel, visits, &this.slots, &this.residuals),
                 || prepare(rows, &mut next),

@@ -10,7 +10,8 @@ pub struct Request {
 }
 
 impl Request {
-    /// Reads a line; `None` if it is blank. Comments and control characters are left out, and tabs are blanks.
+    /// Reads a line; `None` if it is blank. Comments and control characters are left out, and tabs
+    /// are blanks.
     pub fn parse(line: &str) -> Option<Self> {
         let text = line
             .split('#')

@@ -5,7 +5,8 @@ use std::io::BufRead;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Reads the commands of a session, and counts its pings as they arrive; a line that is too long has none.
+/// Reads the commands of a session, and counts its pings as they arrive; a line that is too long
+/// has none.
 pub fn read_commands(input: impl BufRead + Send + 'static) -> (Lines, Arc<Pings>) {
     let pings = Arc::new(Pings::default());
     let arriving = Arc::clone(&pings);
@@ -17,7 +18,8 @@ pub fn read_commands(input: impl BufRead + Send + 'static) -> (Lines, Arc<Pings>
     (Lines::read_with(input, arrive), pings)
 }
 
-/// The `ping` commands that are not answered, and the flag that ends searches as long as there are any.
+/// The `ping` commands that are not answered, and the flag that ends searches as long as there are
+/// any.
 #[derive(Debug, Default)]
 pub struct Pings {
     unanswered: AtomicUsize,

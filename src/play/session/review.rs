@@ -3,10 +3,12 @@
 use super::GameSession;
 use crate::engine::{ColoredPosition, Depth, Discs, Limits, Score, Square, Stopped};
 
-/// A move that loses at least this much is a turning point: exact scores are even, and less is within the error of a search.
+/// A move that loses at least this much is a turning point: exact scores are even, and less is
+/// within the error of a search.
 const TURNING_POINT: Discs = Discs(2);
 
-/// The default limits of a review, the same everywhere, so that a game has the same turning points wherever it is reviewed.
+/// The default limits of a review, the same everywhere, so that a game has the same turning points
+/// wherever it is reviewed.
 pub const REVIEW_LIMITS: Limits = Limits {
     exact_empties: 14,
     ..Limits::full_width(Depth(8))
@@ -44,7 +46,8 @@ impl ReviewedMove {
 }
 
 impl GameSession<'_> {
-    /// All moves of the game in order, passes left out. The limits must allow a depth of one ply at least.
+    /// All moves of the game in order, passes left out. The limits must allow a depth of one ply at
+    /// least.
     pub fn review(&mut self) -> Result<Vec<ReviewedMove>, Stopped> {
         let plies = 0..self.game.plies().len();
         plies
@@ -52,8 +55,8 @@ impl GameSession<'_> {
             .collect()
     }
 
-    /// The move after `ply` plies; `None` for a pass, and where there was no move yet. It depends on the game, the model and
-    /// the limits alone.
+    /// The move after `ply` plies; `None` for a pass, and where there was no move yet. It depends
+    /// on the game, the model and the limits alone.
     pub fn review_move(&mut self, ply: usize) -> Result<Option<ReviewedMove>, Stopped> {
         let Some(&Some(square)) = self.game.plies().get(ply) else {
             return Ok(None);
@@ -114,7 +117,8 @@ mod tests {
 
     static NEVER: AtomicBool = AtomicBool::new(false);
 
-    /// Every third move is the first legal one, the others the last: a game with passes and plenty of mistakes.
+    /// Every third move is the first legal one, the others the last: a game with passes and plenty
+    /// of mistakes.
     fn game() -> Game {
         let mut game = Game::default();
         while !game.is_over() {

@@ -50,7 +50,8 @@ pub struct ModelHistory {
 }
 
 impl ModelHistory {
-    /// Reads what the registry `models`, whose versions are given, and the datasets say about a model.
+    /// Reads what the registry `models`, whose versions are given, and the datasets say about a
+    /// model.
     ///
     /// # Errors
     ///

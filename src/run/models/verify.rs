@@ -1,4 +1,5 @@
-//! Every version of a registry, its champions, and the datasets and gates that they name, checked byte by byte.
+//! Every version of a registry, its champions, and the datasets and gates that they name, checked
+//! byte by byte.
 
 use super::show::folder_of;
 use crate::artifact::model::reference::load_champion;
@@ -95,8 +96,8 @@ pub fn verify_registry(
     })
 }
 
-/// Every champion in the history must exist, since a rollback brings it back, and so must the player of the first generation
-/// that is not closed.
+/// Every champion in the history must exist, since a rollback brings it back, and so must the
+/// player of the first generation that is not closed.
 fn check_champions(models: &Path, documents: &[Arc<ModelDocument>]) -> Result<(), ArtifactError> {
     let path = models.join("champion.json");
     for promotion in ChampionFile::read(models)?.history {
@@ -112,7 +113,8 @@ fn check_champions(models: &Path, documents: &[Arc<ModelDocument>]) -> Result<()
     })
 }
 
-/// A version that a file names must have the content given there, if it still exists, which it must if it `is_needed`.
+/// A version that a file names must have the content given there, if it still exists, which it must
+/// if it `is_needed`.
 fn check_version(
     path: &Path,
     named: &ModelReference,

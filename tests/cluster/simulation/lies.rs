@@ -1,8 +1,9 @@
 //! Parts that are not what they say, put before the real `renma shard finish`.
 //!
-//! Here each game is made again, so that any lie must be found. A larger dataset is checked by a sample: a column that follows
-//! from the moves is proved in every row, and the others (scores, depths, best moves, which moves were random) in the games
-//! that the seed draws, 1 % of them and at least 16.
+//! Here each game is made again, so that any lie must be found. A larger dataset is checked by a
+//! sample: a column that follows from the moves is proved in every row, and the others (scores,
+//! depths, best moves, which moves were random) in the games that the seed draws, 1 % of them and
+//! at least 16.
 
 use crate::support::workspace::{Outcome, check_same};
 use renma::artifact::{
@@ -129,7 +130,8 @@ pub(crate) fn falsify_part(folder: &Path, piece: usize, is_match: bool) {
     }
 }
 
-/// The folder in which `renma shard finish` is to find a lie, and those from which its parts are taken.
+/// The folder in which `renma shard finish` is to find a lie, and those from which its parts are
+/// taken.
 pub(crate) struct Scene {
     pub(crate) plan: PathBuf,
     pub(crate) parts: PathBuf,
@@ -234,7 +236,8 @@ impl Scene {
             .into()
     }
 
-    /// One part is false: `shard finish` names it and publishes nothing; when it is made again, the result is the true one.
+    /// One part is false: `shard finish` names it and publishes nothing; when it is made again, the
+    /// result is the true one.
     pub(crate) fn try_lie(&self, seed: u64, id: u64, scratch: &Path) {
         let rng = &mut stream(seed, Stream::Game(9, id));
         let folder = scratch.join(format!("{}-{seed}-{id}", self.tables().len()));

@@ -1,5 +1,5 @@
-//! What the driver costs with thousands of workers: the real driver, workers without files, and looks that take as long as
-//! they would.
+//! What the driver costs with thousands of workers: the real driver, workers without files, and
+//! looks that take as long as they would.
 
 use super::schedule::{Kind, Schedule};
 use super::world::{Machine, Piece, Simulated, World};

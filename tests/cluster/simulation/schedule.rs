@@ -1,5 +1,5 @@
-//! What happens in one simulation, drawn from a seed. Each fate depends on the shard and the number of its run only, so that
-//! a changed driver meets the same cluster.
+//! What happens in one simulation, drawn from a seed. Each fate depends on the shard and the number
+//! of its run only, so that a changed driver meets the same cluster.
 
 use renma::random::{RandomStream, Stream, stream};
 
@@ -66,11 +66,13 @@ pub(crate) struct Schedule {
     pub(crate) deaths: Vec<usize>,
     /// Whether the shards of a dead driver run on.
     pub(crate) orphans: bool,
-    /// The call at which another driver drives the same plan, as if the lock did not reach its machine.
+    /// The call at which another driver drives the same plan, as if the lock did not reach its
+    /// machine.
     pub(crate) second: Option<usize>,
     /// When the driver is ended in order.
     pub(crate) raised: Option<(u64, Raised)>,
-    /// How many workers the runner says that it has, at first; it says how many it really has when it first waits in vain.
+    /// How many workers the runner says that it has, at first; it says how many it really has when
+    /// it first waits in vain.
     pub(crate) counts_late: bool,
 }
 

@@ -1,4 +1,5 @@
-//! One simulation: the real driver with the real look at a folder, among simulated workers; and what must hold.
+//! One simulation: the real driver with the real look at a folder, among simulated workers; and
+//! what must hold.
 
 use super::schedule::{Kind, Raised, Schedule};
 use super::world::{Content, DEATH, Machine, Piece, ROUND_PIECES, Simulated, World, round_of};
@@ -101,7 +102,8 @@ struct Trial<'t, 'w> {
     tally: Cell<Tally>,
 }
 
-/// Runs a simulation. It panics at the first thing that must not be, with what happened before if that is wanted.
+/// Runs a simulation. It panics at the first thing that must not be, with what happened before if
+/// that is wanted.
 pub(crate) fn run(cluster: &Cluster, schedule: &Schedule, is_told: bool) -> Tally {
     let folder = tempfile::tempdir_in(&cluster.scratch).unwrap();
     let (output, path) = (
@@ -342,7 +344,8 @@ impl Trial<'_, '_> {
         })
     }
 
-    /// Fails unless all parts are there that the result needs, each as it must be. Whether some of them are false, and said so.
+    /// Fails unless all parts are there that the result needs, each as it must be. Whether some of
+    /// them are false, and said so.
     fn check_ready(&self, output: &Path) -> bool {
         let wanted = match self.wanted() {
             Ok(wanted) => wanted,

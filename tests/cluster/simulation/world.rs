@@ -1,5 +1,5 @@
-//! A cluster with a virtual clock: workers, the files that they write, the view that the driver has of them, and what
-//! runners report. Nothing here depends on the real time.
+//! A cluster with a virtual clock: workers, the files that they write, the view that the driver has
+//! of them, and what runners report. Nothing here depends on the real time.
 
 use super::schedule::{Fate, Kind, Raised, Schedule};
 use renma::cluster::drive::{Runner, RunnerEvent};
@@ -320,7 +320,8 @@ impl<'w> World<'w> {
         self.at(report_at, Act::Free { driver });
     }
 
-    /// The files of some pieces appear one after another in a while, some of them not as they should.
+    /// The files of some pieces appear one after another in a while, some of them not as they
+    /// should.
     fn publish(
         &mut self,
         (driver, pieces): (usize, &Range<usize>),

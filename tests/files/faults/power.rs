@@ -1,4 +1,5 @@
-//! What a power cut loses: changes of names that no sync of their folder has followed, and content that was not synced.
+//! What a power cut loses: changes of names that no sync of their folder has followed, and content
+//! that was not synced.
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;

@@ -1,6 +1,6 @@
-//! Faults by call: a library that the test loads before the C library (LD_PRELOAD). It counts every call that changes a file under
-//! a folder, over all threads and processes, and spoils one of them. So every writer is seen, those of other crates too, and the
-//! program has no code for it.
+//! Faults by call: a library that the test loads before the C library (LD_PRELOAD). It counts every
+//! call that changes a file under a folder, over all threads and processes, and spoils one of them.
+//! So every writer is seen, those of other crates too, and the program has no code for it.
 //!
 //! | variable | meaning |
 //! |---|---|
@@ -10,10 +10,11 @@
 //! | RENMA_FAULT_KIND | `eio`, `enospc`, `eintr`, `short`, `kill`; `power`: the process group is killed, and a part of what was not synced is lost; or `unsyncable`: from the call on, folders cannot be synced |
 //! | RENMA_FAULT_SEED | chooses what a power cut loses |
 //!
-//! At its end the program writes what a power cut would lose then to `unsynced` in the folder of the state.
+//! At its end the program writes what a power cut would lose then to `unsynced` in the folder of
+//! the state.
 //!
-//! A power cut loses the latest changes of names, from any one on that no sync of the folder has followed, and of each file that was
-//! not synced everything since, a half, or nothing.
+//! A power cut loses the latest changes of names, from any one on that no sync of the folder has
+//! followed, and of each file that was not synced everything since, a half, or nothing.
 
 #[path = "power.rs"]
 mod power;

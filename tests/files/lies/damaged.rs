@@ -411,7 +411,8 @@ fn a_footer_that_counts_other_rows_than_there_are_is_an_error() {
     }
 }
 
-/// An unknown field of a footer may be a list of 2^31 - 1 booleans, which the parser skips one by one, reading no bytes.
+/// An unknown field of a footer may be a list of 2^31 - 1 booleans, which the parser skips one by
+/// one, reading no bytes.
 #[test]
 fn a_footer_that_keeps_the_parser_busy_for_minutes_is_one_error() {
     let workspace = Workspace::new();

@@ -1,4 +1,5 @@
-//! Sealed files and rows that say what cannot be: one error that names the field, before memory or time is spent on it.
+//! Sealed files and rows that say what cannot be: one error that names the field, before memory or
+//! time is spent on it.
 #![allow(clippy::print_stdout, reason = "a long test says what it tries")]
 
 use super::{RUN, copy_of_run, footer_of, plant, rewrite, tiny};
@@ -25,7 +26,8 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Runs the program on one thread with 700 MB of address space and a minute of time: what needs more has not been bounded.
+/// Runs the program on one thread with 700 MB of address space and a minute of time: what needs
+/// more has not been bounded.
 fn run_bounded(workspace: &Workspace, arguments: &str) -> Outcome {
     let program = env!("CARGO_BIN_EXE_renma");
     let script = format!(
@@ -43,7 +45,8 @@ fn check(workspace: &Workspace, arguments: &str, code: i32, words: &[&str]) {
     refusal::check_by(run_bounded, workspace, arguments, code, words);
 }
 
-/// Changes a sealed file and seals it again; a manifest gets the content and the recipe that fit what it says now.
+/// Changes a sealed file and seals it again; a manifest gets the content and the recipe that fit
+/// what it says now.
 fn reseal(path: &Path, change: impl Fn(&mut Value)) {
     let mut value: Value = read_sealed(path).unwrap();
     change(&mut value);

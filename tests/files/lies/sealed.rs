@@ -1,5 +1,5 @@
-//! Every number and every text of every file is input: whatever it says, each reader ends soon and says why, and no text of a file
-//! reaches a terminal or a log as a command.
+//! Every number and every text of every file is input: whatever it says, each reader ends soon and
+//! says why, and no text of a file reaches a terminal or a log as a command.
 #![allow(clippy::print_stdout, reason = "a long test says what it tries")]
 
 use crate::support::workspace::{Outcome, Workspace, all_paths, files, shipped};
@@ -249,7 +249,8 @@ fn many_false_numbers_and_texts_in_sealed_files_end_every_reader_soon() {
     try_changes(if all { 1 } else { 7 });
 }
 
-/// What a hostile file says in place of a text: a terminal would turn red, and a CI service would show an error.
+/// What a hostile file says in place of a text: a terminal would turn red, and a CI service would
+/// show an error.
 const PLANTED: &str = "\u{1b}[31m\u{9b}31m\r\n::error file=x::planted\n ::stop-commands::x";
 
 /// A reader's words without anything that a terminal or a CI service obeys.

@@ -1,4 +1,5 @@
-//! Datasets that lie: games that were never played, footers and manifests that do not belong together, false shards.
+//! Datasets that lie: games that were never played, footers and manifests that do not belong
+//! together, false shards.
 
 use super::{footer_of, rewrite};
 use crate::support::workspace::{Workspace, check_same, copy_folder, files};
@@ -258,7 +259,8 @@ fn say_otherwise(folder: &Path, table: &Table, part: usize, key: &str, value: &s
     manifest.write(folder).unwrap();
 }
 
-/// What decides how rows are to be read, and which they are, with values that would give other rows.
+/// What decides how rows are to be read, and which they are, with values that would give other
+/// rows.
 const OTHERWISE: [(&str, &str); 6] = [
     ("units", "scores in discs, results in discs"),
     ("rules", "othello; score counts discs"),
@@ -364,7 +366,8 @@ fn a_row_in_the_part_of_another_game_is_refused() {
     }
 }
 
-/// A side log in which shard 3 was run twice by the same worker, and last by another that failed; its last line is torn.
+/// A side log in which shard 3 was run twice by the same worker, and last by another that failed;
+/// its last line is torn.
 const WORKERS: &str = r#"{"shard":1,"worker":null,"code":0}
 {"shard":3,"worker":"tcp://10.0.0.7:40001","host":"seven","code":75}
 {"shard":3,"worker":"tcp://10.0.0.7:40001","host":"seven","code":0}

@@ -1,4 +1,5 @@
-//! docs/reference.md: every config key and every command, from configs/default.toml and the definitions of the arguments.
+//! docs/reference.md: every config key and every command, from configs/default.toml and the
+//! definitions of the arguments.
 //!
 //! `RENMA_WRITE_REFERENCE=1 cargo test --release --test house reference` writes it.
 
@@ -32,7 +33,8 @@ struct Entry {
     comment: Vec<&'static str>,
 }
 
-/// What the comments and keys of the default config say, table by table; a table begins with an entry of its head.
+/// What the comments and keys of the default config say, table by table; a table begins with an
+/// entry of its head.
 fn entries() -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     let (mut table, mut comment, mut was_key) = ("", Vec::new(), false);

@@ -107,7 +107,8 @@ pub fn legal_moves(player: u64, opponent: u64) -> u64 {
     join(reached) & !(player | opponent)
 }
 
-/// On each ray upwards the nearest square that is not the opponent's, if it is the player's: the lowest bit.
+/// On each ray upwards the nearest square that is not the opponent's, if it is the player's: the
+/// lowest bit.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub fn end_above(ray: __m256i, own: __m256i, flanked: __m256i) -> __m256i {
@@ -118,9 +119,11 @@ pub fn end_above(ray: __m256i, own: __m256i, flanked: __m256i) -> __m256i {
     )
 }
 
-/// On each ray the nearest square that is not the opponent's ends the run; if it is the player's, the run turns over.
+/// On each ray the nearest square that is not the opponent's ends the run; if it is the player's,
+/// the run turns over.
 ///
-/// Upwards the nearest is the lowest bit, which arithmetic finds; downwards it is the highest, found by smearing.
+/// Upwards the nearest is the lowest bit, which arithmetic finds; downwards it is the highest,
+/// found by smearing.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub fn flips(player: u64, opponent: u64, square: usize) -> u64 {
@@ -180,7 +183,8 @@ const fn lines() -> [Lines; 64] {
     table
 }
 
-/// `[place][own discs of a line]` -> the discs turned over by filling `place`, everything else being the opponent's.
+/// `[place][own discs of a line]` -> the discs turned over by filling `place`, everything else
+/// being the opponent's.
 static LINE_FLIPS: [[u8; 256]; 8] = line_flips();
 
 const fn line_flips() -> [[u8; 256]; 8] {

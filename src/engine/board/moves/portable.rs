@@ -1,4 +1,5 @@
-//! Move generation in plain 64-bit arithmetic for any machine; faster backends are tested against it.
+//! Move generation in plain 64-bit arithmetic for any machine; faster backends are tested against
+//! it.
 
 /// Columns b to g: a disc that is flanked along a row or a diagonal stands on one of them.
 const INNER_COLUMNS: u64 = 0x7E7E_7E7E_7E7E_7E7E;
@@ -28,7 +29,8 @@ pub fn last_flip_count(player: u64, square: usize) -> u32 {
     flips(player, !(player | 1 << square), square).count_ones()
 }
 
-/// The squares just behind runs of `flanked` that start at `from`, both ways along one line (parallel prefix fill).
+/// The squares just behind runs of `flanked` that start at `from`, both ways along one line
+/// (parallel prefix fill).
 #[inline]
 fn reach<const STEP: u32>(from: u64, flanked: u64) -> u64 {
     let pairs_up = flanked & (flanked << STEP);

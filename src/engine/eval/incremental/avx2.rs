@@ -1,6 +1,7 @@
 //! Moves and sums with AVX2: 16 indices or components per addition, 8 weights per gather.
 //!
-//! The compiler splits the same loops into single lanes; a search by depth then takes half as long again.
+//! The compiler splits the same loops into single lanes; a search by depth then takes half as long
+//! again.
 
 use super::block::{Block, Change, Tables};
 use crate::engine::eval::pattern_set::COMPONENT_MAX;
@@ -72,7 +73,8 @@ pub unsafe fn sum<'a>(
             // SAFETY: `Tables` is two halves of 32 bytes, aligned to 32.
             let begins = unsafe { _mm256_load_si256(begins.as_ptr().cast()) };
             let places = _mm256_add_epi32(_mm256_cvtepu16_epi32(half), begins);
-            // SAFETY: each lane reads the weight that it names and the next one; the caller has room for both.
+            // SAFETY: each lane reads the weight that it names and the next one; the caller has
+            // room for both.
             let pairs = unsafe { _mm256_i32gather_epi32::<2>(weights.as_ptr().cast(), places) };
             sum = _mm256_add_epi32(sum, _mm256_srai_epi32::<16>(_mm256_slli_epi32::<16>(pairs)));
         }

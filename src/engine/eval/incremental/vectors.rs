@@ -21,7 +21,8 @@ use super::portable;
 #[repr(align(32))]
 struct Aligned([i8; 32]);
 
-/// The vectors of each group: a zero, then those of the patterns; then room for every index after the last.
+/// The vectors of each group: a zero, then those of the patterns; then room for every index after
+/// the last.
 #[derive(Debug)]
 pub struct Vectors {
     size: usize, // components of each vector, one of `SIZES`
@@ -31,12 +32,14 @@ pub struct Vectors {
     instance_count: usize,
 }
 
-/// The places of the vectors of a position, aligned such that stores and loads of them overlap well.
+/// The places of the vectors of a position, aligned such that stores and loads of them overlap
+/// well.
 #[repr(align(64))]
 struct Places([MaybeUninit<u32>; INSTANCES_MAX + NUMBERS_MAX]);
 
 impl Vectors {
-    /// Lays out vectors `[group][feature][component]`, whose features have `places` after a zero; `None` if they have no components.
+    /// Lays out vectors `[group][feature][component]`, whose features have `places` after a zero;
+    /// `None` if they have no components.
     pub fn new(set: &PatternSet, vectors: &[i8], places: &[usize]) -> Option<Self> {
         let count = set.vector_size();
         let size = SIZES.into_iter().find(|&size| 0 < count && count <= size)?;
@@ -80,8 +83,9 @@ impl Vectors {
 }
 
 kernel_entry! {
-    /// Half the square of the sum of the vectors of a position, from the indices of its instances; `moves` are those of its side to
-    /// move. A separate function, so that an evaluation without vectors costs no more than a test.
+    /// Half the square of the sum of the vectors of a position, from the indices of its instances;
+    /// `moves` are those of its side to move. A separate function, so that an evaluation without
+    /// vectors costs no more than a test.
     pub fn square(vectors: &Vectors, blocks: &[Block], tables: &[Tables], position: Position, moves: u64) -> Score = square_body;
 }
 
@@ -115,8 +119,8 @@ fn square_body<K: Kernel>(
             16 => portable::squared_sum::<16>(components, places),
             _ => portable::squared_sum::<32>(components, places),
         },
-        // SAFETY: a kernel is used only where `KernelChoice` found that the machine runs it. Tables begin within a group, which is
-        // followed by as many vectors as an index may name.
+        // SAFETY: a kernel is used only where `KernelChoice` found that the machine runs it. Tables
+        // begin within a group, which is followed by as many vectors as an index may name.
         #[cfg(target_arch = "x86_64")]
         Instructions::Avx2 | Instructions::Avx512 => unsafe {
             match vectors.size {

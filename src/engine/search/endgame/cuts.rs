@@ -10,7 +10,8 @@ use crate::engine::search::table::PositionKey;
 use crate::engine::search::window::{Alpha, Beta, NullWindow, OpenWindow, Window};
 use std::ops::Neg;
 
-/// The least alpha, by empty squares, at which stable discs are counted: below it they seldom suffice for a cut.
+/// The least alpha, by empty squares, at which stable discs are counted: below it they seldom
+/// suffice for a cut.
 const STABILITY_ALPHA_MIN: [i32; 33] = [
     64, 64, 64, 64, 64, 6, 8, 10, 12, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32, 34, 36, 38, 40,
     40, 42, 42, 44, 44, 46, 46, 48, 48,

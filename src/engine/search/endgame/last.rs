@@ -1,4 +1,5 @@
-//! The last empty squares: no table, and no ordering but by parity; separate code for each number of them up to four.
+//! The last empty squares: no table, and no ordering but by parity; separate code for each number
+//! of them up to four.
 
 use super::cuts::stability_cut;
 use super::node::Parity;
@@ -13,7 +14,8 @@ use crate::engine::search::window::{NullWindow, Unit, Window};
 pub const SHALLOW_EMPTIES_MAX: u32 = 5;
 
 kernel_entry! {
-    /// The fail-soft value with at most [`SHALLOW_EMPTIES_MAX`] empty squares, moves ordered by parity.
+    /// The fail-soft value with at most [`SHALLOW_EMPTIES_MAX`] empty squares, moves ordered by
+    /// parity.
     pub fn shallow(run: &mut SearchRun<'_>, position: Position, moves: u64, window: NullWindow<Discs>, parity: Parity) -> Discs = shallow_body;
 
     /// The fail-soft value with at most four empty squares.
@@ -97,7 +99,8 @@ fn last_four_body<K: Kernel>(
     -last_four::<K>(run, position.pass(), window.for_opponent(), parity)
 }
 
-/// The fail-soft value of the best legal one of some moves, each with the squares that are left after it; `None` if none is legal.
+/// The fail-soft value of the best legal one of some moves, each with the squares that are left
+/// after it; `None` if none is legal.
 #[inline(always)]
 fn best_move<K: Kernel, R, const N: usize>(
     run: &mut SearchRun<'_>,
@@ -125,7 +128,8 @@ fn best_move<K: Kernel, R, const N: usize>(
     best
 }
 
-/// The squares of the first set, then those of the second, of at most four; any squares where there are fewer.
+/// The squares of the first set, then those of the second, of at most four; any squares where there
+/// are fewer.
 #[inline(always)]
 fn join(first: u64, second: u64) -> [Square; 4] {
     let (mut rest, mut then) = (first, second);

@@ -1,4 +1,5 @@
-//! A small table of whole positions for nodes near the end: each searcher has one, which stays in its second cache.
+//! A small table of whole positions for nodes near the end: each searcher has one, which stays in
+//! its second cache.
 
 use crate::engine::board::position::Position;
 use crate::engine::board::square::Square;

@@ -18,7 +18,8 @@ pub struct EndNode {
     pub empties: u32,
     pub parity: Parity,
     pub ply: usize,
-    /// Whether all moves are expected to fail, because this node follows the first move of one that is expected to be cut.
+    /// Whether all moves are expected to fail, because this node follows the first move of one that
+    /// is expected to be cut.
     pub fails_low: bool,
 }
 

@@ -1,5 +1,6 @@
-//! The order in which the exact search tries moves. The constants are from node counts on FFO 40-44 and on random
-//! positions with 14 and 18 empty squares; halving or doubling one changes them by 1 to 4 %.
+//! The order in which the exact search tries moves. The constants are from node counts on FFO 40-44
+//! and on random positions with 14 and 18 empty squares; halving or doubling one changes them by 1
+//! to 4 %.
 
 use super::node::{EndNode, GUIDED_EMPTIES_MIN};
 use crate::engine::board::kernel::Kernel;
@@ -10,9 +11,11 @@ use crate::engine::search::run::SearchRun;
 
 /// The empty squares from which the guiding search looks 0, 1, 2, … plies ahead.
 const GUIDE_DEPTH_EMPTIES: [u32; 4] = [GUIDED_EMPTIES_MIN, 17, 20, 23];
-/// From this many where all moves are expected to fail: there order saves only what a wrong expectation costs.
+/// From this many where all moves are expected to fail: there order saves only what a wrong
+/// expectation costs.
 const GUIDED_FAIL_LOW_EMPTIES_MIN: u32 = 17;
-/// Order points per weighted reply and per potential reply, for a move into an odd region, and for a corner.
+/// Order points per weighted reply and per potential reply, for a move into an odd region, and for
+/// a corner.
 const REPLY_ORDER: i32 = 64;
 const POTENTIAL_ORDER: i32 = 20;
 const PARITY_ORDER: i32 = 24;
@@ -20,7 +23,8 @@ const CORNER_ORDER: i32 = 32;
 /// Order millidiscs per weighted reply where the evaluation guides.
 const GUIDED_REPLY_ORDER: i32 = 2_500;
 
-/// Orders moves by a shallow search, replies against it; without the evaluation where that would cost more than it saves.
+/// Orders moves by a shallow search, replies against it; without the evaluation where that would
+/// cost more than it saves.
 #[inline(always)]
 pub fn order<K: Kernel>(run: &mut SearchRun<'_>, node: &EndNode, candidates: &mut [Candidate]) {
     let guided_from = if node.fails_low {
