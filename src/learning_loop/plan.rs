@@ -53,8 +53,10 @@ pub fn plan(task: &RunTask<'_>, context: Context<'_>) -> Result<RunPlan, StageEr
     if FolderLock::is_held(task.registry.folder(), RUN_LOCK_NAME)? {
         FolderLock::take_named(task.registry.folder(), RUN_LOCK_NAME)?;
     }
+    // The preview forgets what a restart removes.
+    let unchanged = lineage.clone();
     let (next, loss) = lineage.preview_next(task.change, task.generations)?;
-    let forecast = forecast(task, context)?;
+    let forecast = forecast_of(task, unchanged, context)?;
     forecast.check_disk(task.datasets)?;
     let is_done =
         |state: &StageState| state.generation == next.generation && state.state == TaskState::Done;
@@ -86,7 +88,15 @@ pub fn plan(task: &RunTask<'_>, context: Context<'_>) -> Result<RunPlan, StageEr
 
 /// What the generations of a call are expected to take.
 pub(super) fn forecast(task: &RunTask<'_>, context: Context<'_>) -> Result<Forecast, StageError> {
-    let mut lineage = Lineage::read(task.config, task.registry, task.datasets)?;
+    let lineage = Lineage::read(task.config, task.registry, task.datasets)?;
+    forecast_of(task, lineage, context)
+}
+
+fn forecast_of(
+    task: &RunTask<'_>,
+    mut lineage: Lineage<'_>,
+    context: Context<'_>,
+) -> Result<Forecast, StageError> {
     let begun = lineage.begun_before(task.change)?;
     if let Some(from) = lineage.restart_from(task.change) {
         lineage.forget(from, None);

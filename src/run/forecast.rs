@@ -83,45 +83,16 @@ impl Forecast {
         context: Context<'_>,
     ) -> Result<Self, StageError> {
         let (next, last) = (*range.start(), *range.end());
-        let left = (last + 1).saturating_sub(next);
         let config = &lineage.config;
         let (bytes, memory) = size(config, lineage.datasets, next)?;
-        let (seconds, is_minimum) = match recent_seconds(calls, next) {
-            _ if left == 0 => (0.0, false),
-            Some(seconds) => (seconds * f64::from(left), false),
-            None => {
-                let first = lineage.player(next)?.name.load(lineage.registry.folder())?;
-                let (game_seconds, is_minimum) =
-                    game_seconds(config, &usual_player(first, next, last), context)?;
-                (
-                    stage_seconds(config, range, game_seconds, context.threads),
-                    is_minimum,
-                )
-            }
-        };
-        // The games of a generation that has begun are there already, and a restart removes all of
-        // them.
-        let begun = generations(lineage.datasets, Stage::Generate)?
-            .into_iter()
-            .filter(|begun| next <= *begun);
-        let begun = begun.map(|generation| {
-            bytes_in(&generation_folder(
-                lineage.datasets,
-                Stage::Generate,
-                generation,
-            ))
-        });
-        let begun = begun.sum::<Result<u64, ArtifactError>>()?;
-        let bytes = bytes
-            .saturating_mul(added(config, next, last).into())
-            .saturating_sub(begun);
-        let bytes_free = bytes_free(lineage.datasets)?;
+        let (seconds, is_minimum) = seconds_left(lineage, range, calls, context)?;
+        let all_bytes = bytes.saturating_mul(added(config, next, last).into());
         Ok(Self {
-            generations: left,
+            generations: (last + 1).saturating_sub(next),
             seconds,
             is_minimum,
-            bytes,
-            bytes_free,
+            bytes: all_bytes.saturating_sub(bytes_begun(lineage.datasets, next)?),
+            bytes_free: bytes_free(lineage.datasets)?,
             memory,
         })
     }
@@ -151,6 +122,39 @@ impl Forecast {
             io::Error::new(io::ErrorKind::StorageFull, reason),
         ))
     }
+}
+
+/// Seconds of the generations that are left, and whether that is a minimum.
+fn seconds_left(
+    lineage: &Lineage<'_>,
+    range: RangeInclusive<u32>,
+    calls: &[CallRecord],
+    context: Context<'_>,
+) -> Result<(f64, bool), StageError> {
+    let (next, last) = (*range.start(), *range.end());
+    if range.is_empty() {
+        return Ok((0.0, false));
+    }
+    if let Some(seconds) = recent_seconds(calls, next) {
+        return Ok((seconds * f64::from(last + 1 - next), false));
+    }
+    let first = lineage.player(next)?.name.load(lineage.registry.folder())?;
+    let player = usual_player(first, next, last);
+    let (game_seconds, is_minimum) = game_seconds(&lineage.config, &player, context)?;
+    let seconds = stage_seconds(&lineage.config, range, game_seconds, context.threads);
+    Ok((seconds, is_minimum))
+}
+
+/// The bytes of games that are there of the generations from `next` on: a restart removes them, and
+/// other runs continue with them.
+fn bytes_begun(datasets: &Path, next: u32) -> Result<u64, ArtifactError> {
+    let mut bytes = 0;
+    for generation in generations(datasets, Stage::Generate)? {
+        if next <= generation {
+            bytes += bytes_in(&generation_folder(datasets, Stage::Generate, generation))?;
+        }
+    }
+    Ok(bytes)
 }
 
 /// How many generations more than now the disk holds at the most, while the last one is made.
