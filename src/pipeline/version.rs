@@ -1,10 +1,13 @@
 //! What a stage that makes versions reports of one.
 
 use super::StageError;
+use super::work::Report;
 use crate::artifact::line::visible;
 use crate::artifact::{ArtifactError, ContentHash, KnownModel};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::fmt::Debug;
 
 /// The version that a stage has made, with its figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -17,6 +20,20 @@ pub struct VersionReport<M> {
     pub content: ContentHash,
     /// Its figures.
     pub metrics: M,
+}
+
+impl<M: Serialize + Debug + 'static> Report for VersionReport<M> {
+    fn is_skipped(&self) -> bool {
+        self.skipped
+    }
+
+    fn version(&self) -> Option<&str> {
+        Some(&self.id)
+    }
+
+    fn json(&self) -> Value {
+        json!(self)
+    }
 }
 
 impl<M: DeserializeOwned> VersionReport<M> {

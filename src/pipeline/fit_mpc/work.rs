@@ -3,7 +3,7 @@
 use super::parts::{sample_parts, sample_until};
 use super::recipe::{recipe, step};
 use super::run::fit_mpc;
-use super::task::{FACTS, FitMpcReport, FitMpcTask, Method};
+use super::task::{FACTS, FitMpcTask, Method};
 use crate::artifact::{ContentHash, DatasetKind, KnownModel, MPC_SAMPLES, Manifest, Step};
 use crate::pipeline::parts::Shards;
 use crate::pipeline::work::{
@@ -11,7 +11,6 @@ use crate::pipeline::work::{
     found_recipe,
 };
 use crate::pipeline::{Context, StageError};
-use serde_json::{Value, json};
 
 impl<M: AsRef<KnownModel>> Asked for FitMpcTask<M> {
     fn recipe(&self) -> Result<ContentHash, StageError> {
@@ -90,19 +89,5 @@ impl Work for FitMpcTask {
 
     fn make(&self, context: Context<'_>) -> Result<Box<dyn Report>, StageError> {
         Ok(Box::new(fit_mpc(self, context)?))
-    }
-}
-
-impl Report for FitMpcReport {
-    fn is_skipped(&self) -> bool {
-        self.skipped
-    }
-
-    fn version(&self) -> Option<&str> {
-        Some(&self.id)
-    }
-
-    fn json(&self) -> Value {
-        json!(self)
     }
 }

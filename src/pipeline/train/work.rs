@@ -3,7 +3,7 @@
 use super::recipe::step;
 use super::run::{epochs_done, train};
 use super::shards::{TrainShards, visits_of_rounds};
-use super::task::{FACTS, TrainReport, TrainTask, VISITS_PER_SECOND};
+use super::task::{FACTS, TrainTask, VISITS_PER_SECOND};
 use crate::artifact::{ContentHash, KnownModel, Step};
 use crate::pipeline::parts::Shards;
 use crate::pipeline::request::RequestDataset;
@@ -11,7 +11,6 @@ use crate::pipeline::work::{
     Asked, AskedDataset, PartCount, Product, Records, Report, ShardSize, TaskState, Work,
 };
 use crate::pipeline::{Context, StageError};
-use serde_json::{Value, json};
 
 /// Every shard of a training reads the whole dataset, so that fewer are cheaper.
 const SHARDS_MIN: usize = 16;
@@ -69,19 +68,5 @@ impl Work for TrainTask {
 
     fn make(&self, context: Context<'_>) -> Result<Box<dyn Report>, StageError> {
         Ok(Box::new(train(self, context)?))
-    }
-}
-
-impl Report for TrainReport {
-    fn is_skipped(&self) -> bool {
-        self.skipped
-    }
-
-    fn version(&self) -> Option<&str> {
-        Some(&self.id)
-    }
-
-    fn json(&self) -> Value {
-        json!(self)
     }
 }
