@@ -16,6 +16,7 @@ use renma::engine::{
     Searcher, Selective, Square, Squares,
 };
 use renma::exchange::positions::{POSITIONS_SIZE_MAX, read_positions};
+use renma::generation::Generation;
 use renma::pipeline::Context;
 use renma::pipeline::fit_mpc::run::fit_mpc;
 use renma::pipeline::fit_mpc::task::{FitMpcConfig, FitMpcTask, Method};
@@ -223,7 +224,7 @@ fn source_form() -> Result<MpcTable, Box<dyn std::error::Error>> {
     let task = FitMpcTask {
         config,
         seed: 1,
-        generation: 1,
+        generation: Generation(1),
         model,
         registry,
         output: None,

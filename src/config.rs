@@ -12,6 +12,7 @@ use crate::artifact::{ArtifactError, ModelRef};
 use crate::engine::PatternSet;
 use crate::exchange::positions::{POSITIONS_SIZE_MAX, read_positions};
 use crate::exit_code;
+use crate::generation::Generation;
 use crate::pipeline::book::Book;
 use crate::pipeline::fit_mpc::task::FitMpcConfig;
 use crate::pipeline::gate::task::GateConfig;
@@ -116,7 +117,7 @@ impl LoadedConfig {
             features: (stage == Stage::Train).then(|| Arc::clone(&self.features)),
             book: self.book.clone().filter(|_| stage == Stage::Generate),
             seed: self.config.run.seed,
-            generation: 1,
+            generation: Generation::FIRST,
             models: BTreeMap::new(),
             datasets: Vec::new(),
             output: None,

@@ -175,7 +175,7 @@ impl Run<'_> {
             next = self.begin(
                 &mut self.lineage()?,
                 Change::Refuse,
-                Generations::Last(last),
+                Generations::Last(last.0),
             )?;
         }
     }
@@ -305,7 +305,7 @@ impl Run<'_> {
         })?;
         if next.generation <= next.last {
             let calls = read_calls(self.task.registry.folder())?;
-            let left = f64::from(next.last + 1 - next.generation);
+            let left = f64::from(next.last - next.generation + 1);
             let recent = recent_seconds(&calls, next.generation).map(|seconds| seconds * left);
             (self.tell)(Event::Generation {
                 next: &next,

@@ -53,6 +53,7 @@ pub mod curate;
 pub mod engine;
 pub mod exchange;
 pub mod exit_code;
+pub mod generation;
 pub mod learning_loop;
 pub mod pipeline;
 pub mod play;

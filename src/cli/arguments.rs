@@ -11,10 +11,13 @@ pub mod stage;
 
 use crate::config::setting::Setting;
 use crate::config::{ConfigError, LoadedConfig, load_config_with};
+use crate::generation::Generation;
 use crate::pipeline::stage::Stage;
 use crate::run::order::GENERATION;
 use bench::BenchCommand;
-use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{
+    PathBufValueParser, PossibleValue, PossibleValuesParser, RangedU64ValueParser, TypedValueParser,
+};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use dataset::DatasetCommand;
@@ -207,6 +210,13 @@ pub struct OutputArguments {
     /// Overwrite a file of the same format
     #[arg(long)]
     pub force: bool,
+}
+
+/// A generation, counted from 1.
+fn generation() -> impl TypedValueParser<Value = Generation> {
+    RangedU64ValueParser::<u32>::new()
+        .range(1..)
+        .map(Generation)
 }
 
 /// A stage of a run by its name.

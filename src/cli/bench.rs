@@ -8,6 +8,7 @@ use super::session::{Session, Stopwatch, warn_without_statistics};
 use crate::artifact::{Dataset, ModelRef, Registry};
 use crate::engine::board::perft::perft;
 use crate::engine::{Depth, KernelChoice, Limits, Position, Searcher};
+use crate::generation::Generation;
 use crate::pipeline::StageError;
 use crate::pipeline::generate::run::generate;
 use crate::pipeline::generate::task::GenerateTask;
@@ -131,7 +132,7 @@ fn bench_train(session: &Session, config: &ConfigArguments, dataset: &Path) -> F
     let task = TrainTask {
         config: config.config.train.clone(),
         seed: config.config.run.seed,
-        generation: 1,
+        generation: Generation::FIRST,
         features: Arc::clone(&config.features),
         datasets: Vec::new(),
         parent: None,
@@ -181,7 +182,7 @@ fn bench_generate(
         config: table,
         book: config.book,
         seed: config.config.run.seed,
-        generation: 1,
+        generation: Generation::FIRST,
         model,
         output: folder.path().to_owned(),
     };

@@ -10,6 +10,7 @@ use crate::artifact::publish::read_bounded;
 use crate::artifact::{ArtifactError, Registry, Verdict};
 use crate::config::builtin::name_of;
 use crate::exit_code;
+use crate::generation::Generation;
 use crate::learning_loop::plan::{RunPlan, plan};
 use crate::learning_loop::{Event, RunTask, run as run_loop};
 use crate::pipeline::StageError;
@@ -160,7 +161,7 @@ fn loss_text(loss: &Loss) -> String {
     )
 }
 
-fn generations_text(first: u32, last: u32) -> String {
+fn generations_text(first: Generation, last: Generation) -> String {
     if last <= first {
         format!("generation {first}")
     } else {
@@ -173,8 +174,11 @@ fn tell_plan(session: &Session, plan: &RunPlan) -> anyhow::Result<()> {
         return print_json(plan);
     }
     say(&format!("run {}: what it would do", plan.run));
-    if 0 < plan.kept {
-        say(&format!("  keep    {}", generations_text(1, plan.kept)));
+    if Generation::NONE < plan.kept {
+        say(&format!(
+            "  keep    {}",
+            generations_text(Generation::FIRST, plan.kept)
+        ));
     }
     if let Some(loss) = &plan.loss {
         say(&format!("  remove  {}", loss_text(loss)));

@@ -13,6 +13,7 @@ use crate::artifact::{LoadedModel, Manifest, ModelRef};
 use crate::cluster::divide::divide;
 use crate::cluster::plan::{PLAN_FILE, Plan};
 use crate::config::{Config, LoadedConfig};
+use crate::generation::Generation;
 use crate::pipeline::StageError;
 use crate::pipeline::request::{Models, Request, Role};
 use crate::pipeline::stage::Stage;
@@ -166,12 +167,14 @@ fn request(
 }
 
 /// The generation of the newest of some datasets.
-fn newest_generation(datasets: &[impl AsRef<Path>]) -> anyhow::Result<u32> {
+fn newest_generation(datasets: &[impl AsRef<Path>]) -> anyhow::Result<Generation> {
     let newest = datasets
         .last()
         .map(|folder| Manifest::read_any(folder.as_ref()))
         .transpose()?;
-    Ok(newest.map_or(1, |manifest| manifest.generation.max(1)))
+    Ok(newest.map_or(Generation::FIRST, |manifest| {
+        manifest.generation.max(Generation::FIRST)
+    }))
 }
 
 /// Says if a level was set for a model without MPC statistics.

@@ -75,6 +75,7 @@ mod tests {
     use super::*;
     use crate::artifact::Builtin;
     use crate::artifact::LoadedModel;
+    use crate::generation::Generation;
     use crate::pipeline::fixtures::{Clock, default_table};
     use crate::pipeline::generate::task::GenerateTask;
     use std::sync::atomic::AtomicBool;
@@ -104,7 +105,7 @@ mod tests {
             config: default_table(),
             book: None,
             seed: 1,
-            generation: 1,
+            generation: Generation::FIRST,
             model: LoadedModel::builtin(Builtin::SquareWeights),
             output: "".into(),
         };

@@ -8,6 +8,7 @@ use crate::artifact::seal::{read_sealed, seal};
 use crate::artifact::{
     ArtifactError, ContentHash, FileKind, FormatVersion, KnownModel, Manifest, ModelRef, Registry,
 };
+use crate::generation::Generation;
 use crate::pipeline::StageError;
 use crate::pipeline::request::{Models, Request, RequestDataset, RequestModel, Role};
 use crate::pipeline::stage::Stage;
@@ -180,7 +181,7 @@ impl Plan {
         {
             return Err(PlanFault::NotALine(path.to_owned()));
         }
-        if self.request.generation == 0 {
+        if self.request.generation == Generation::NONE {
             return Err(PlanFault::GenerationZero);
         }
         let mut next = 0;

@@ -5,6 +5,7 @@ use super::RunTask;
 use crate::artifact::publish::{publish_bytes, remove_file};
 use crate::artifact::{ArtifactError, ChampionFile, FormatVersion};
 use crate::exit_code;
+use crate::generation::Generation;
 use crate::pipeline::{Context, StageError};
 use crate::report::{remove_live_report, write_report};
 use crate::run::log::{CallOutcome, CallRecord, RunEfficiency, append_call, read_calls, utc};
@@ -67,7 +68,7 @@ pub struct Call {
     pub stage: &'static str,
     /// Whether it runs as shards elsewhere.
     pub shards: bool,
-    pub generation: Option<u32>,
+    pub generation: Option<Generation>,
 }
 
 /// How a call of a stage ended.
@@ -352,7 +353,7 @@ mod tests {
             let call = Call {
                 stage: "train",
                 shards: false,
-                generation: Some(3),
+                generation: Some(Generation(3)),
             };
             journal.call(
                 call,

@@ -3,6 +3,7 @@
 
 use super::{RUN_LOCK_NAME, RunTask};
 use crate::artifact::{FolderLock, ModelRef, VersionId};
+use crate::generation::Generation;
 use crate::pipeline::request::{Request, RequestModel};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::work::TaskState;
@@ -30,9 +31,9 @@ pub struct RunPlan {
     /// The run's name.
     pub run: String,
     /// Generations to this one stay as they are.
-    pub kept: u32,
+    pub kept: Generation,
     /// Generations to this one would be made.
-    pub last: u32,
+    pub last: Generation,
     /// The stages of the first of them that are done already.
     pub done: Vec<Stage>,
     /// What a restart would remove first.

@@ -10,6 +10,7 @@ use crate::artifact::{
     ArtifactError, ContentHash, KnownModel, LoadedModel, Manifest, ModelRef, POSITIONS,
 };
 use crate::engine::PatternSet;
+use crate::generation::Generation;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
@@ -36,7 +37,7 @@ pub struct Request {
     /// The run's seed.
     pub seed: u64,
     /// The generation, counted from 1.
-    pub generation: u32,
+    pub generation: Generation,
     /// The models at work, by role.
     pub models: BTreeMap<Role, RequestModel>,
     /// Of a training, the datasets to learn, oldest first; of a match, those whose positions must

@@ -3,6 +3,7 @@
 
 use crate::artifact::dataset::recipe::DatasetOrigin;
 use crate::artifact::{ContentHash, DatasetKind, LOCK_NAME, Step, Table};
+use crate::generation::Generation;
 use serde::{Deserialize, Serialize};
 
 /// A stage of the pipeline.
@@ -63,7 +64,7 @@ impl Facts {
         &self,
         config: &impl Serialize,
         seed: u64,
-        generation: u32,
+        generation: Generation,
         models: &[(&str, ContentHash)],
     ) -> DatasetOrigin {
         DatasetOrigin {

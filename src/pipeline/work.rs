@@ -7,6 +7,7 @@ use crate::artifact::{
     ArtifactError, ContentHash, KnownModel, Manifest, PartRange, Step, Table, VerdictFile, Versions,
 };
 use crate::exit_code;
+use crate::generation::Generation;
 use serde::Serialize;
 use serde_json::Value;
 use std::any::Any;
@@ -271,7 +272,7 @@ impl Product {
     /// same stage and generation differs.
     pub(super) fn of_version(
         stage: &str,
-        generation: u32,
+        generation: Generation,
         step: &Step,
         versions: &Versions,
     ) -> Self {

@@ -4,6 +4,7 @@
 
 use super::markup::Markup;
 use super::scale::{Scale, ticks};
+use crate::generation::Generation;
 
 /// The width and height of a chart that takes one column.
 pub const NARROW: [f64; 2] = [340.0, 232.0];
@@ -124,7 +125,7 @@ impl Axis {
     }
 
     /// Generations up to the last, with room at both ends.
-    pub fn generations(first: u32, last: u32) -> Self {
+    pub fn generations(first: Generation, last: Generation) -> Self {
         let [first, last] = [first, last.max(first)].map(f64::from);
         let room = (0.04 * (last - first)).max(0.4);
         Self::whole("generation", [first - room, last + room])

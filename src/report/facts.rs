@@ -6,6 +6,7 @@ use crate::artifact::{
     ModelName, NEVER, Registry, Verdict, VersionId, Versions,
 };
 use crate::config::LoadedConfig;
+use crate::generation::Generation;
 use crate::pipeline::StageError;
 use crate::pipeline::fit_mpc::metrics::FitMpcMetrics;
 use crate::pipeline::gate::decider::{Decider, Look};
@@ -26,7 +27,7 @@ use std::sync::Arc;
 /// A version with figures of the stage that made it.
 #[derive(Clone, Debug)]
 pub struct Made<T> {
-    pub generation: u32,
+    pub generation: Generation,
     pub id: VersionId,
     pub figures: T,
 }
@@ -34,7 +35,7 @@ pub struct Made<T> {
 /// A player of the ladder, with the generation whose candidate it was; 0 for the start.
 #[derive(Clone, Debug)]
 pub struct Rung {
-    pub generation: u32,
+    pub generation: Generation,
     pub standing: Standing,
     pub promoted: bool,
 }
@@ -53,7 +54,7 @@ pub struct Descent {
 /// A gate that was a sequential test.
 #[derive(Clone, Debug)]
 pub struct GatePath {
-    pub generation: u32,
+    pub generation: Generation,
     pub verdict: Verdict,
     pub test: SequentialTest,
     pub looks: Vec<Look>,
@@ -65,8 +66,8 @@ pub struct ReportFacts {
     pub run: String,
     pub last_call: Option<LastCall>,
     /// The last generation that the config asks for.
-    pub asked: u32,
-    pub finished: u32,
+    pub asked: Generation,
+    pub finished: Generation,
     pub champion: Option<VersionId>,
     pub ladder: Vec<Rung>,
     pub descents: Vec<Descent>,
@@ -102,7 +103,7 @@ impl ReportFacts {
         Ok(Self {
             run: lineage.config.name.clone(),
             last_call: LastCall::read(registry.folder())?,
-            asked: lineage.config.config.run.generations,
+            asked: Generation(lineage.config.config.run.generations),
             finished: lineage.finished(),
             champion,
             ladder: rungs(&lineage)?,
@@ -163,8 +164,10 @@ impl ReportFacts {
     }
 
     /// The last generation that has begun.
-    pub fn last(&self) -> u32 {
-        self.lines().last().map_or(1, |line| line.generation)
+    pub fn last(&self) -> Generation {
+        self.lines()
+            .last()
+            .map_or(Generation::FIRST, |line| line.generation)
     }
 }
 
@@ -196,7 +199,7 @@ fn rungs(lineage: &Lineage<'_>) -> Result<Vec<Rung>, ArtifactError> {
     let rung = |standing: Standing| {
         let as_candidate = gates().find(|gate| gate.verdict.candidate.content == standing.content);
         let as_baseline = gates().find(|gate| gate.verdict.baseline.content == standing.content);
-        let before = as_baseline.map_or(0, |gate| gate.generation.saturating_sub(1));
+        let before = as_baseline.map_or(Generation::NONE, |gate| gate.generation.back(1));
         let mut promotions = lineage.champions.history.iter();
         Rung {
             generation: as_candidate.map_or(before, |gate| gate.generation),

@@ -2,6 +2,7 @@
 
 use crate::artifact::publish::exists;
 use crate::artifact::{ArtifactError, Dataset, MPC_SAMPLES, MpcSampleRow, NEVER};
+use crate::generation::Generation;
 use crate::pipeline::fit_mpc::metrics::{DepthFit, FitMpcMetrics};
 use crate::pipeline::stage::Stage;
 use crate::run::folders::generation_folder;
@@ -16,7 +17,7 @@ const EMPTIES: u8 = 33;
 /// The samples of one pair of depths.
 #[derive(Clone, Debug)]
 pub struct Scatter {
-    pub generation: u32,
+    pub generation: Generation,
     pub fit: DepthFit,
     /// Shallow and deep scores, in discs.
     pub points: Vec<[f64; 2]>,
@@ -26,7 +27,7 @@ pub struct Scatter {
 
 /// The samples of the deepest prediction of a fit; `None` if they are gone.
 pub fn scatter(
-    generation: u32,
+    generation: Generation,
     metrics: &FitMpcMetrics,
     datasets: &Path,
 ) -> Result<Option<Scatter>, ArtifactError> {

@@ -8,6 +8,7 @@ use crate::artifact::model::version::pattern_set_hash;
 use crate::artifact::step::table_settings;
 use crate::artifact::{ArtifactError, ContentHash};
 use crate::config::{Config, LoadedConfig, TABLES, read_book};
+use crate::generation::Generation;
 use crate::pipeline::book::Book;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
@@ -31,7 +32,7 @@ pub(super) const FREE_KEYS: [&str; 2] = ["run.generations", "run.keep_generation
 #[serde(deny_unknown_fields)]
 pub struct ConfigEntry {
     /// The first generation that it makes.
-    pub from: u32,
+    pub from: Generation,
     /// Its tables, as the snapshot has them.
     pub config: Value,
     /// The hash of its patterns and phases.
@@ -47,7 +48,7 @@ pub struct ConfigEntry {
 
 impl ConfigEntry {
     /// The entry of a config, in the form of its snapshot.
-    pub fn new(from: u32, loaded: &LoadedConfig) -> Self {
+    pub fn new(from: Generation, loaded: &LoadedConfig) -> Self {
         let mut config = Value::Object(loaded.config.tables());
         // What it names lies beside the snapshot.
         config["run"]["features"] = FEATURES.into();
@@ -228,10 +229,13 @@ mod tests {
             "[run]\nfeatures = \"features.toml\"\nseed = 7\n[generate]\nopenings = \"book\"\nbook = \"book.txt\"\n\
              [train]\nquantum = 16\n[fit_mpc]\nmethod = \"source\"\nt = 1.4\n[selective]\nrank = 3",
         );
-        let entry = ConfigEntry::new(1, &begun);
+        let entry = ConfigEntry::new(Generation::FIRST, &begun);
         let continued = |text: &str| {
             let (kept, moved) = continued(&entry, &load(text), &path).unwrap();
-            (entry.differences(&ConfigEntry::new(1, &kept)), moved)
+            (
+                entry.differences(&ConfigEntry::new(Generation::FIRST, &kept)),
+                moved,
+            )
         };
         let unnamed = [
             "run.seed is 7 in the run and 1 by default now",
@@ -283,7 +287,7 @@ mod tests {
         with_book.book = Some(Book::of_lines(&["f5d6".to_owned()]).unwrap());
         let all = [&plain, &other_features, &with_book];
         for (of, entry) in all
-            .map(|config| ConfigEntry::new(1, config))
+            .map(|config| ConfigEntry::new(Generation::FIRST, config))
             .iter()
             .enumerate()
         {

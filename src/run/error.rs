@@ -1,6 +1,7 @@
 //! Why a run does not continue. A stage reports it as a bad setting.
 
 use crate::config::ConfigError;
+use crate::generation::Generation;
 use crate::pipeline::StageError;
 use crate::pipeline::stage::Stage;
 use std::path::PathBuf;
@@ -14,24 +15,24 @@ pub enum RunError {
     )]
     Closed {
         /// Where the restart would begin.
-        from: u32,
+        from: Generation,
         /// Which generations are closed, in words.
         closed: String,
         /// The first one that is not.
-        first: u32,
+        first: Generation,
     },
     /// A restart from a generation that has not begun.
     #[error(
         "--restart {from}: run {run} has begun {begun} generations\nrestart from generation {} or earlier",
-        (*.begun).max(1)
+        (*.begun).max(Generation::FIRST)
     )]
     NotBegun {
         /// Where the restart would begin.
-        from: u32,
+        from: Generation,
         /// The run.
         run: String,
         /// How many have begun.
-        begun: u32,
+        begun: Generation,
     },
     /// A dataset among those of the run that was made from other inputs.
     #[error(
@@ -47,7 +48,7 @@ pub enum RunError {
         /// How it differs.
         because: String,
         /// Its generation.
-        generation: u32,
+        generation: Generation,
     },
     /// A config that is not that of the finished generations.
     #[error(
@@ -55,13 +56,13 @@ pub enum RunError {
          --from-next keeps them and applies the config from the next generation on; \
          --restart G removes generation G and all after it;\n\
          a copy of the config under another name begins another run",
-        if *.finished == 1 { "generation 1 is".to_owned() } else { format!("{finished} generations are") }
+        if *.finished == Generation::FIRST { "generation 1 is".to_owned() } else { format!("{finished} generations are") }
     )]
     ChangedConfig {
         /// The run.
         run: String,
         /// How many generations are finished.
-        finished: u32,
+        finished: Generation,
         /// What differs.
         changes: String,
     },
@@ -76,7 +77,7 @@ pub enum RunError {
         /// The stage.
         stage: Stage,
         /// The generation.
-        generation: u32,
+        generation: Generation,
         /// Which inputs.
         because: String,
     },

@@ -4,6 +4,7 @@ use super::log::{read_calls, versions_made};
 use crate::artifact::dataset::verdict::read_verdict;
 use crate::artifact::publish::{entries_in, exists, is_folder, is_link};
 use crate::artifact::{ArtifactError, ContentHash, Manifest, ModelDocument, VerdictFile};
+use crate::generation::Generation;
 use crate::pipeline::stage::Stage;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -58,13 +59,13 @@ impl From<Stage> for DatasetFolder {
 pub fn generation_folder(
     datasets: &Path,
     folder: impl Into<DatasetFolder>,
-    generation: u32,
+    generation: Generation,
 ) -> PathBuf {
     in_generation(&datasets.join(folder.into().name()), generation)
 }
 
 /// The folder of a generation in one that has a folder for each.
-pub fn in_generation(folder: &Path, generation: u32) -> PathBuf {
+pub fn in_generation(folder: &Path, generation: Generation) -> PathBuf {
     folder.join(format!("generation={generation:04}"))
 }
 
@@ -80,7 +81,7 @@ pub fn plan_of_selfplay(dataset: &Path) -> Option<PathBuf> {
 }
 
 /// The plan of a stage of a generation.
-pub fn plan_path(datasets: &Path, stage: Stage, generation: u32) -> PathBuf {
+pub fn plan_path(datasets: &Path, stage: Stage, generation: Generation) -> PathBuf {
     in_generation(&datasets.join(PLANS), generation).join(format!("{stage}.json"))
 }
 
@@ -98,12 +99,12 @@ pub fn datasets_beside(registry: &Path) -> PathBuf {
 pub fn generations(
     datasets: &Path,
     folder: impl Into<DatasetFolder>,
-) -> Result<Vec<u32>, ArtifactError> {
+) -> Result<Vec<Generation>, ArtifactError> {
     generations_in(&datasets.join(folder.into().name()))
 }
 
 /// The generations that have a subfolder here, ascending; empty if the folder does not exist.
-pub fn generations_in(folder: &Path) -> Result<Vec<u32>, ArtifactError> {
+pub fn generations_in(folder: &Path) -> Result<Vec<Generation>, ArtifactError> {
     let mut generations = Vec::new();
     for entry in entries_in(folder)? {
         generations.extend(generation_named(&entry.name));
@@ -113,10 +114,11 @@ pub fn generations_in(folder: &Path) -> Result<Vec<u32>, ArtifactError> {
 }
 
 /// The generation whose folder has this name.
-fn generation_named(name: &OsStr) -> Option<u32> {
-    let number: u32 = name.to_str()?.strip_prefix("generation=")?.parse().ok()?;
+fn generation_named(name: &OsStr) -> Option<Generation> {
+    let number: Generation = name.to_str()?.strip_prefix("generation=")?.parse().ok()?;
     let has_form = in_generation(Path::new(""), number).as_os_str() == name;
-    (has_form && (1..=GENERATIONS_MAX).contains(&number)).then_some(number)
+    (has_form && (Generation::FIRST..=Generation(GENERATIONS_MAX)).contains(&number))
+        .then_some(number)
 }
 
 /// The finished datasets of self-play, by generation, with their folders.
@@ -124,7 +126,7 @@ fn generation_named(name: &OsStr) -> Option<u32> {
 /// # Errors
 ///
 /// A damaged manifest.
-pub fn selfplay(datasets: &Path) -> Result<Vec<(u32, PathBuf, Manifest)>, ArtifactError> {
+pub fn selfplay(datasets: &Path) -> Result<Vec<(Generation, PathBuf, Manifest)>, ArtifactError> {
     let mut found = Vec::new();
     for generation in generations(datasets, Stage::Generate)? {
         let folder = generation_folder(datasets, Stage::Generate, generation);
@@ -138,9 +140,9 @@ pub fn selfplay(datasets: &Path) -> Result<Vec<(u32, PathBuf, Manifest)>, Artifa
 /// by their content in each generation, or if `run.log` has it.
 pub fn generation_of(
     document: &ModelDocument,
-    played: &BTreeMap<u32, ContentHash>,
-    logged: &BTreeSet<(u32, String)>,
-) -> Option<u32> {
+    played: &BTreeMap<Generation, ContentHash>,
+    logged: &BTreeSet<(Generation, String)>,
+) -> Option<Generation> {
     let origin = &document.origin;
     Stage::named(&origin.stage).filter(|stage| stage.facts().makes_versions())?;
     let newest = origin.datasets.last()?;
@@ -167,7 +169,7 @@ pub fn is_made_here(document: &ModelDocument, registry: &Path) -> Result<bool, A
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunGate {
     /// Its generation.
-    pub generation: u32,
+    pub generation: Generation,
     /// Its folder.
     pub folder: PathBuf,
     /// Its verdict.
@@ -256,7 +258,7 @@ mod tests {
         fs::create_dir(datasets.path().join("gate/other")).unwrap();
         assert_eq!(
             generations(datasets.path(), Stage::Gate).unwrap(),
-            [1, 2, GENERATIONS_MAX]
+            [1, 2, GENERATIONS_MAX].map(Generation)
         );
         assert!(
             generations(datasets.path(), Stage::FitMpc)

@@ -7,6 +7,7 @@ use super::log::{CallOutcome, CallRecord, calls_by_generation};
 use crate::artifact::publish::{bytes_in, is_folder};
 use crate::artifact::{ArtifactError, Builtin, DatasetKind, LoadedModel, Manifest};
 use crate::config::{LoadedConfig, RunConfig};
+use crate::generation::Generation;
 use crate::pipeline::gate::task::GateMode;
 use crate::pipeline::generate::run::play_until;
 use crate::pipeline::generate::task::GenerateTask;
@@ -78,7 +79,7 @@ impl Forecast {
     /// A damaged run, or a system error.
     pub fn new(
         lineage: &Lineage<'_>,
-        range: RangeInclusive<u32>,
+        range: RangeInclusive<Generation>,
         calls: &[CallRecord],
         context: Context<'_>,
     ) -> Result<Self, StageError> {
@@ -88,7 +89,7 @@ impl Forecast {
         let (seconds, is_minimum) = seconds_left(lineage, range, calls, context)?;
         let all_bytes = bytes.saturating_mul(added(config, next, last).into());
         Ok(Self {
-            generations: (last + 1).saturating_sub(next),
+            generations: (last + 1).0.saturating_sub(next.0),
             seconds,
             is_minimum,
             bytes: all_bytes.saturating_sub(bytes_begun(lineage.datasets, next)?),
@@ -127,7 +128,7 @@ impl Forecast {
 /// Seconds of the generations that are left, and whether that is a minimum.
 fn seconds_left(
     lineage: &Lineage<'_>,
-    range: RangeInclusive<u32>,
+    range: RangeInclusive<Generation>,
     calls: &[CallRecord],
     context: Context<'_>,
 ) -> Result<(f64, bool), StageError> {
@@ -136,7 +137,7 @@ fn seconds_left(
         return Ok((0.0, false));
     }
     if let Some(seconds) = recent_seconds(calls, next) {
-        return Ok((seconds * f64::from(last + 1 - next), false));
+        return Ok((seconds * f64::from(last - next + 1), false));
     }
     let first = lineage.player(next)?.name.load(lineage.registry.folder())?;
     let player = usual_player(first, next, last);
@@ -147,7 +148,7 @@ fn seconds_left(
 
 /// The bytes of games that are there of the generations from `next` on: a restart removes them, and
 /// other runs continue with them.
-fn bytes_begun(datasets: &Path, next: u32) -> Result<u64, ArtifactError> {
+fn bytes_begun(datasets: &Path, next: Generation) -> Result<u64, ArtifactError> {
     let mut bytes = 0;
     for generation in generations(datasets, Stage::Generate)? {
         if next <= generation {
@@ -158,29 +159,29 @@ fn bytes_begun(datasets: &Path, next: u32) -> Result<u64, ArtifactError> {
 }
 
 /// How many generations more than now the disk holds at the most, while the last one is made.
-fn added(config: &LoadedConfig, next: u32, last: u32) -> u32 {
+fn added(config: &LoadedConfig, next: Generation, last: Generation) -> u32 {
     let RunConfig {
         keep_generations,
         window,
         ..
     } = *config.config.run;
-    let kept = |finished: u32| {
+    let kept = |finished: Generation| {
         if keep_generations == 0 {
             finished
         } else {
-            finished.min(keep_generations + window - 1)
+            finished.min(Generation(keep_generations + window - 1))
         }
     };
     if last < next {
         0
     } else {
-        (kept(last - 1) + 1).saturating_sub(kept(next - 1))
+        (kept(last - 1) + 1).0.saturating_sub(kept(next - 1).0)
     }
 }
 
 /// The mean seconds of the latest generations before the next one that a gate has judged, if there
 /// are any.
-pub fn recent_seconds(calls: &[CallRecord], next: u32) -> Option<f64> {
+pub fn recent_seconds(calls: &[CallRecord], next: Generation) -> Option<f64> {
     let made = calls_by_generation(calls);
     let is_judging =
         |call: &&CallRecord| call.stage == Stage::Gate.name() && call.outcome == CallOutcome::Done;
@@ -195,14 +196,18 @@ pub fn recent_seconds(calls: &[CallRecord], next: u32) -> Option<f64> {
 
 /// The bytes and the memory that a generation takes: the newest finished one tells its bytes, else
 /// the numbers of games and weights.
-fn size(config: &LoadedConfig, datasets: &Path, next: u32) -> Result<(u64, u64), ArtifactError> {
+fn size(
+    config: &LoadedConfig,
+    datasets: &Path,
+    next: Generation,
+) -> Result<(u64, u64), ArtifactError> {
     let rows = config
         .config
         .generate
         .games
         .saturating_mul(POSITIONS_PER_GAME);
     let weights = (config.features.phase_count() * config.features.feature_count()) as u64;
-    let selfplay = generation_folder(datasets, Stage::Generate, next.saturating_sub(1));
+    let selfplay = generation_folder(datasets, Stage::Generate, next.back(1));
     let played = Manifest::read(&selfplay, DatasetKind::Selfplay)
         .ok()
         .filter(|manifest| 0 < manifest.done);
@@ -214,7 +219,7 @@ fn size(config: &LoadedConfig, datasets: &Path, next: u32) -> Result<(u64, u64),
         ),
         None => rows.saturating_mul(BYTES_PER_POSITION),
     };
-    let window = u64::from(config.config.run.window.min(next));
+    let window = u64::from(config.config.run.window.min(next.0));
     let learned = rows
         .saturating_mul(window)
         .saturating_mul(ROW_BYTES)
@@ -230,7 +235,7 @@ fn bytes_of(games: u64, others: u64, bytes: u64) -> u64 {
 
 /// The model that plays most of the generations up to the last one: a trained one, for which the
 /// model that ships stands as long as there is none.
-fn usual_player(first: LoadedModel, next: u32, last: u32) -> LoadedModel {
+fn usual_player(first: LoadedModel, next: Generation, last: Generation) -> LoadedModel {
     if next < last && first.model.mpc.is_empty() {
         LoadedModel::builtin(Builtin::Champion)
     } else {
@@ -249,7 +254,7 @@ fn game_seconds(
         config: config.generate.clone(),
         book: loaded.book.clone(),
         seed: config.run.seed,
-        generation: 1,
+        generation: Generation::FIRST,
         model: model.clone(),
         output: "".into(),
     };
@@ -276,7 +281,7 @@ fn game_seconds(
 /// Seconds of all stages of the generations up to the last one, on this number of threads.
 fn stage_seconds(
     loaded: &LoadedConfig,
-    generations: RangeInclusive<u32>,
+    generations: RangeInclusive<Generation>,
     game_seconds: f64,
     threads: usize,
 ) -> f64 {
@@ -288,10 +293,10 @@ fn stage_seconds(
         GateMode::Games { .. } => config.gate.games,
         GateMode::Sprt { .. } => config.gate.games.min(GATE_GAMES),
     };
-    let of_generation = |generation: u32| {
+    let of_generation = |generation: Generation| {
         let rows = games
             .saturating_mul(POSITIONS_PER_GAME)
-            .saturating_mul(window.min(generation).into());
+            .saturating_mul(window.min(generation.0).into());
         let visits: u64 = visits_of_parts(&loaded.features, &config.train, rows)
             .iter()
             .sum();
@@ -300,9 +305,9 @@ fn stage_seconds(
             + config.fit_mpc.games as f64 * sample
     };
     // Once the window is full, all generations take the same time.
-    let full = window.clamp(next, last);
-    let core_seconds = (next..full).map(of_generation).sum::<f64>()
-        + f64::from(last + 1 - full) * of_generation(full);
+    let full = Generation(window).clamp(next, last);
+    let core_seconds = next.to(full.back(1)).map(of_generation).sum::<f64>()
+        + f64::from(last - full + 1) * of_generation(full);
     core_seconds / threads as f64
 }
 
@@ -344,7 +349,7 @@ mod tests {
         config
     }
 
-    fn call(stage: &str, generation: u32, outcome: CallOutcome, seconds: f64) -> CallRecord {
+    fn call(stage: &str, generation: Generation, outcome: CallOutcome, seconds: f64) -> CallRecord {
         let (stage, generation) = (stage.to_owned(), Some(generation));
         let (cpu_seconds, threads, shards, id, error) = (0.0, None, false, None, None);
         CallRecord {
@@ -382,7 +387,7 @@ mod tests {
                 ("run", "window", window.into()),
             ]);
             assert_eq!(
-                added(&config, next, last),
+                added(&config, Generation(next), Generation(last)),
                 expected,
                 "{keep} {window} {next} {last}"
             );
@@ -421,21 +426,42 @@ mod tests {
     fn the_latest_generations_that_were_judged_say_how_long_the_next_takes() {
         let mut calls = Vec::new();
         for (generation, seconds) in [(1, 100.0), (2, 10.0), (3, 20.0), (4, 30.0)] {
-            calls.push(call("generate", generation, CallOutcome::Stopped, seconds));
-            calls.push(call("generate", generation, CallOutcome::Done, 5.0));
-            calls.push(call("train", generation, CallOutcome::Skipped, 1000.0));
-            calls.push(call("gate", generation, CallOutcome::Done, 1.0));
+            calls.push(call(
+                "generate",
+                Generation(generation),
+                CallOutcome::Stopped,
+                seconds,
+            ));
+            calls.push(call(
+                "generate",
+                Generation(generation),
+                CallOutcome::Done,
+                5.0,
+            ));
+            calls.push(call(
+                "train",
+                Generation(generation),
+                CallOutcome::Skipped,
+                1000.0,
+            ));
+            calls.push(call("gate", Generation(generation), CallOutcome::Done, 1.0));
         }
-        calls.push(call("generate", 5, CallOutcome::Done, 7000.0));
-        assert_eq!(recent_seconds(&calls, 5), Some(26.0));
-        assert_eq!(recent_seconds(&calls, 2), Some(106.0));
-        assert_eq!(recent_seconds(&calls, 6), Some(26.0));
-        assert_eq!(recent_seconds(&calls, 1), None);
+        calls.push(call("generate", Generation(5), CallOutcome::Done, 7000.0));
+        assert_eq!(recent_seconds(&calls, Generation(5)), Some(26.0));
+        assert_eq!(recent_seconds(&calls, Generation(2)), Some(106.0));
+        assert_eq!(recent_seconds(&calls, Generation(6)), Some(26.0));
+        assert_eq!(recent_seconds(&calls, Generation(1)), None);
         // The fourth is made again.
-        calls.push(call("generate", 4, CallOutcome::Done, 5.0));
-        assert_eq!(recent_seconds(&calls, 5), Some((106.0 + 16.0 + 26.0) / 3.0));
-        calls.push(call("gate", 4, CallOutcome::Done, 1.0));
-        assert_eq!(recent_seconds(&calls, 5), Some((6.0 + 26.0 + 16.0) / 3.0));
+        calls.push(call("generate", Generation(4), CallOutcome::Done, 5.0));
+        assert_eq!(
+            recent_seconds(&calls, Generation(5)),
+            Some((106.0 + 16.0 + 26.0) / 3.0)
+        );
+        calls.push(call("gate", Generation(4), CallOutcome::Done, 1.0));
+        assert_eq!(
+            recent_seconds(&calls, Generation(5)),
+            Some((6.0 + 26.0 + 16.0) / 3.0)
+        );
     }
 
     #[test]
@@ -479,7 +505,7 @@ mod tests {
             (&trained, 1, 2, &trained),
         ] {
             assert_eq!(
-                usual_player(first.clone(), next, last).content,
+                usual_player(first.clone(), Generation(next), Generation(last)).content,
                 expected.content,
                 "{next} to {last}"
             );
@@ -514,6 +540,7 @@ mod tests {
         ] {
             let config = config(mode, games);
             for (generation, datasets) in [(1, 1), (2, 2), (9, 3)] {
+                let generation = Generation(generation);
                 let visits: u64 =
                     visits_of_parts(&config.features, &config.config.train, datasets * 60_000)
                         .iter()
@@ -545,7 +572,9 @@ mod tests {
             (5, 9),
             (9, 9),
         ] {
-            let expected: f64 = (next..=last)
+            let (next, last) = (Generation(next), Generation(last));
+            let expected: f64 = next
+                .to(last)
                 .map(|one| stage_seconds(&config, one..=one, 0.5, 1))
                 .sum();
             let found = stage_seconds(&config, next..=last, 0.5, 1);

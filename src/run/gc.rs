@@ -15,6 +15,7 @@ use crate::artifact::{
     ArtifactError, ClosedFile, ContentHash, FolderLock, LOCK_NAME, ModelDocument, ModelName,
     ModelReference, Registry,
 };
+use crate::generation::Generation;
 use crate::pipeline::StageError;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::train::checkpoint::remove_published;
@@ -92,10 +93,10 @@ fn plan_of_idle(lineage: &Lineage<'_>) -> Result<GcPlan, StageError> {
 }
 
 /// Which generations are closed, if any are.
-pub fn closed_text(last: u32) -> Option<String> {
+pub fn closed_text(last: Generation) -> Option<String> {
     match last {
-        0 => None,
-        1 => Some("generation 1 is closed".to_owned()),
+        Generation::NONE => None,
+        Generation::FIRST => Some("generation 1 is closed".to_owned()),
         last => Some(format!("generations to {last} are closed")),
     }
 }
@@ -168,7 +169,7 @@ fn closed_file(lineage: &Lineage<'_>) -> Result<ClosedFile, ArtifactError> {
     let mut closed = lineage.closed.clone();
     let last = lineage
         .finished()
-        .saturating_sub(lineage.config.config.run.keep_generations);
+        .back(lineage.config.config.run.keep_generations);
     if closed.generation < last {
         // The last chance: candidates may be removed.
         closed.generations = generation_lines(lineage, last)?;
@@ -193,11 +194,11 @@ type Needless<'a> = Vec<(&'a Path, PathBuf)>;
 
 fn needless_generations<'a>(
     lineage: &Lineage<'a>,
-    closed: u32,
+    closed: Generation,
 ) -> Result<Needless<'a>, StageError> {
     let history = &lineage.champions.history;
     // Without its verdict nobody can tell.
-    let may_have_promoted = |generation: u32| {
+    let may_have_promoted = |generation: Generation| {
         let verdict = lineage.verdict(generation);
         verdict.is_none_or(|verdict| {
             history
@@ -206,10 +207,10 @@ fn needless_generations<'a>(
         })
     };
     let next = lineage.finished() + 1;
-    let mut reached = (next + 1).saturating_sub(lineage.config.config.run.window);
-    for generation in closed + 1..=next {
+    let mut reached = (next + 1).back(lineage.config.config.run.window);
+    for generation in (closed + 1).to(next) {
         let window = lineage.config_of(generation)?.config.run.window;
-        reached = reached.min((generation + 1).saturating_sub(window));
+        reached = reached.min((generation + 1).back(window));
     }
     let mut needless = Vec::new();
     for kind in DatasetFolder::all() {
@@ -246,7 +247,7 @@ fn needless_versions<'a>(
     // Each has the id of the folder in which it was found.
     let is_closed = |document: &&Arc<ModelDocument>| {
         generation_of(document, &contents, &logged)
-            .is_some_and(|generation| (1..=closed.generation).contains(&generation))
+            .is_some_and(|generation| (Generation::FIRST..=closed.generation).contains(&generation))
     };
     let needed = lineage
         .gates
@@ -309,7 +310,7 @@ fn is_behind_link(root: &Path, path: &Path) -> Result<bool, ArtifactError> {
 
 #[cfg(test)]
 mod tests {
-    use super::closed_text;
+    use super::{Generation, closed_text};
 
     #[test]
     fn closed_generations_are_named_if_there_are_any() {
@@ -319,7 +320,7 @@ mod tests {
             Some("generations to 2 are closed"),
         ];
         assert_eq!(
-            [0, 1, 2].map(closed_text),
+            [0, 1, 2].map(|closed| closed_text(Generation(closed))),
             words.map(|words| words.map(str::to_owned))
         );
     }

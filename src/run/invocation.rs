@@ -1,6 +1,7 @@
 //! The call that makes a report, and the commands about the same run that the report names.
 
 use super::folders::{datasets_beside, generation_folder};
+use crate::generation::Generation;
 use crate::pipeline::stage::Stage;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -54,7 +55,7 @@ impl Invocation {
     }
 
     /// `renma dataset inspect` of one of its datasets.
-    pub fn inspect_command(&self, stage: Stage, generation: u32) -> String {
+    pub fn inspect_command(&self, stage: Stage, generation: Generation) -> String {
         format!(
             "renma dataset inspect {}",
             quoted(&generation_folder(&self.datasets, stage, generation))
@@ -123,7 +124,7 @@ mod tests {
             "renma model list --models models/b --datasets elsewhere"
         );
         assert_eq!(
-            other.inspect_command(Stage::Gate, 3),
+            other.inspect_command(Stage::Gate, Generation(3)),
             "renma dataset inspect elsewhere/gate/generation=0003"
         );
     }

@@ -6,7 +6,9 @@
 
 use super::config_entry::{ConfigEntry, continued};
 use super::error::RunError;
-use super::folders::{DatasetFolder, RunGate, gates, generation_folder, generations};
+use super::folders::{
+    DatasetFolder, GENERATIONS_MAX, RunGate, gates, generation_folder, generations,
+};
 use super::loss::Loss;
 use super::snapshot;
 use crate::artifact::publish::exists;
@@ -16,6 +18,7 @@ use crate::artifact::{
     Verdict, VerdictFile, Versions,
 };
 use crate::config::LoadedConfig;
+use crate::generation::Generation;
 use crate::pipeline::StageError;
 use crate::pipeline::stage::Stage;
 use serde::{Deserialize, Serialize};
@@ -43,7 +46,7 @@ pub struct GenerationPlayer {
 #[serde(deny_unknown_fields)]
 pub struct GenerationEntry {
     /// Its number.
-    pub generation: u32,
+    pub generation: Generation,
     /// The model that plays it, and the one that its candidate challenges.
     pub player: GenerationPlayer,
 }
@@ -59,7 +62,7 @@ pub struct LineageFile {
     pub generations: Vec<GenerationEntry>,
     /// A restart that was interrupted: everything from this generation on is to be removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub restart: Option<u32>,
+    pub restart: Option<Generation>,
 }
 
 /// What to do with a config that differs from that of the finished generations.
@@ -70,7 +73,7 @@ pub enum Change {
     /// Use it from the next generation that has not begun.
     FromNext,
     /// Remove everything from this generation on, and use it from there.
-    Restart(u32),
+    Restart(Generation),
 }
 
 /// A run with its record.
@@ -95,17 +98,17 @@ pub struct Lineage<'a> {
     /// The versions of the registry.
     pub versions: Versions,
     /// The last finished generation: its verdict exists, and its promotion too if it accepted.
-    finished: u32,
+    finished: Generation,
 }
 
 impl LineageFile {
     /// The config that makes a generation.
-    pub fn config_of(&self, generation: u32) -> Option<&ConfigEntry> {
+    pub fn config_of(&self, generation: Generation) -> Option<&ConfigEntry> {
         self.configs.iter().rfind(|entry| entry.from <= generation)
     }
 
     /// The player of a generation that has begun.
-    pub fn player_of(&self, generation: u32) -> Option<&GenerationPlayer> {
+    pub fn player_of(&self, generation: Generation) -> Option<&GenerationPlayer> {
         let index = self
             .generations
             .binary_search_by_key(&generation, |entry| entry.generation)
@@ -141,7 +144,7 @@ impl<'a> Lineage<'a> {
             champions: ChampionFile::read(folder)?,
             gates: gates(datasets)?,
             versions: Versions::read(registry)?,
-            finished: 0,
+            finished: Generation::NONE,
         };
         lineage.find_finished();
         Ok(lineage)
@@ -167,12 +170,12 @@ impl<'a> Lineage<'a> {
         if known != self.file || !exists(&path)? {
             write_sealed(&path, &self.file)?;
         }
-        let froms: Vec<u32> = self.file.configs.iter().map(|entry| entry.from).collect();
+        let froms: Vec<Generation> = self.file.configs.iter().map(|entry| entry.from).collect();
         Ok(snapshot::keep_only(folder, &froms)?)
     }
 
     /// The verdict of a generation's gate, if that is finished.
-    pub fn verdict(&self, generation: u32) -> Option<&VerdictFile> {
+    pub fn verdict(&self, generation: Generation) -> Option<&VerdictFile> {
         let index = self
             .gates
             .binary_search_by_key(&generation, |gate| gate.generation)
@@ -186,20 +189,20 @@ impl<'a> Lineage<'a> {
     }
 
     /// The last generation of an unbroken chain of finished ones.
-    pub const fn finished(&self) -> u32 {
+    pub const fn finished(&self) -> Generation {
         self.finished
     }
 
     /// The last generation that is or was finished, even if its verdict is gone: one begins only
     /// after the one before it has ended, and the first verdict that promotes is that of the first.
-    pub fn settled(&self) -> u32 {
+    pub fn settled(&self) -> Generation {
         let begun = self
             .file
             .generations
             .last()
-            .map_or(0, |entry| entry.generation);
-        let promoted = u32::from(!self.champions.acted.is_empty()).min(begun);
-        self.finished.max(begun.saturating_sub(1)).max(promoted)
+            .map_or(Generation::NONE, |entry| entry.generation);
+        let promoted = Generation(u32::from(!self.champions.acted.is_empty())).min(begun);
+        self.finished.max(begun.back(1)).max(promoted)
     }
 
     /// Refuses a run that lacks champion.json although closed generations promoted a version: gc
@@ -223,7 +226,7 @@ impl<'a> Lineage<'a> {
     /// Finds the last finished generation, after anything that it depends on has changed.
     pub(super) fn find_finished(&mut self) {
         let acted: BTreeSet<ContentHash> = self.champions.acted.iter().copied().collect();
-        let is_finished = |generation: &u32| {
+        let is_finished = |generation: &Generation| {
             self.verdict(*generation).is_some_and(|verdict| {
                 let player = self.file.player_of(*generation);
                 let is_promoted =
@@ -233,7 +236,8 @@ impl<'a> Lineage<'a> {
             })
         };
         let closed = self.closed.generation;
-        self.finished = (closed + 1..)
+        self.finished = (closed + 1)
+            .to(Generation(GENERATIONS_MAX))
             .take_while(is_finished)
             .last()
             .unwrap_or(closed);
@@ -245,7 +249,7 @@ impl<'a> Lineage<'a> {
     /// # Errors
     ///
     /// A start that cannot be loaded.
-    pub fn player(&self, generation: u32) -> Result<GenerationPlayer, ArtifactError> {
+    pub fn player(&self, generation: Generation) -> Result<GenerationPlayer, ArtifactError> {
         if let Some(player) = self
             .file
             .player_of(generation)
@@ -271,23 +275,23 @@ impl<'a> Lineage<'a> {
     /// the run over.
     fn keeps_record(&self) -> bool {
         let first = self.file.configs.first();
-        0 < self.settled()
+        Generation::NONE < self.settled()
             || first.is_some_and(|first| {
                 first
-                    .differences(&ConfigEntry::new(1, &self.config))
+                    .differences(&ConfigEntry::new(Generation::FIRST, &self.config))
                     .is_empty()
             })
     }
 
     /// The last generation that any stage has worked on.
-    pub fn begun(&self) -> Result<u32, ArtifactError> {
+    pub fn begun(&self) -> Result<Generation, ArtifactError> {
         let mut begun = self.finished();
         for kind in DatasetFolder::all() {
             begun = begun.max(
                 generations(self.datasets, kind)?
                     .last()
                     .copied()
-                    .unwrap_or(0),
+                    .unwrap_or(Generation::NONE),
             );
         }
         Ok(begun)
@@ -297,11 +301,12 @@ impl<'a> Lineage<'a> {
     /// it, `window` in all.
     pub fn training_folders(
         &self,
-        generation: u32,
+        generation: Generation,
         window: u32,
     ) -> Result<Vec<PathBuf>, ArtifactError> {
         let mut folders = Vec::new();
-        for older in (generation + 1).saturating_sub(window).max(1)..=generation {
+        let oldest = (generation + 1).back(window).max(Generation::FIRST);
+        for older in oldest.to(generation) {
             let folder = generation_folder(self.datasets, Stage::Generate, older);
             // Of closed generations only those inside the old window are still there; a larger
             // window finds no more.
@@ -315,7 +320,7 @@ impl<'a> Lineage<'a> {
     /// What the config changes for generations that are finished.
     pub fn changes(&self) -> Vec<String> {
         match self.file.configs.last() {
-            Some(last) if 0 < self.settled() => {
+            Some(last) if Generation::NONE < self.settled() => {
                 last.differences(&ConfigEntry::new(last.from, &self.config))
             }
             _ => Vec::new(),
@@ -328,10 +333,11 @@ impl<'a> Lineage<'a> {
     /// # Errors
     ///
     /// A snapshot that is missing or was edited.
-    pub fn config_of(&self, generation: u32) -> Result<LoadedConfig, StageError> {
+    pub fn config_of(&self, generation: Generation) -> Result<LoadedConfig, StageError> {
         match self.file.config_of(generation) {
             Some(entry)
-                if 0 < self.settled() && !entry.differences(&entry.of(&self.config)).is_empty() =>
+                if Generation::NONE < self.settled()
+                    && !entry.differences(&entry.of(&self.config)).is_empty() =>
             {
                 snapshot::load(self.registry.folder(), &self.config.name, entry)
             }
@@ -363,8 +369,8 @@ impl<'a> Lineage<'a> {
 
     fn record_config(&mut self, change: Change) -> Result<(), StageError> {
         let settled = self.settled();
-        let ours = ConfigEntry::new(1, &self.config);
-        if settled == 0 {
+        let ours = ConfigEntry::new(Generation::FIRST, &self.config);
+        if settled == Generation::NONE {
             if !self.keeps_record() || 1 < self.file.configs.len() {
                 self.file.configs = vec![ours];
                 self.file.generations.clear();
@@ -386,7 +392,7 @@ impl<'a> Lineage<'a> {
     }
 
     /// Uses a different config from the next generation on; one that has begun keeps its config.
-    fn change_config(&mut self, change: Change, next: u32) -> Result<(), StageError> {
+    fn change_config(&mut self, change: Change, next: Generation) -> Result<(), StageError> {
         let ours = ConfigEntry::new(next, &self.config);
         // What a restart removes has not begun, even in a preview, where it is still there.
         let is_kept = self.restart_from(change).is_none_or(|from| next < from);
@@ -417,7 +423,7 @@ impl<'a> Lineage<'a> {
     }
 
     /// Where a restart begins, if one is asked for or was interrupted.
-    pub fn restart_from(&self, change: Change) -> Option<u32> {
+    pub fn restart_from(&self, change: Change) -> Option<Generation> {
         let asked = if let Change::Restart(from) = change {
             Some(from)
         } else {

@@ -3,6 +3,7 @@
 
 use crate::artifact::ArtifactError;
 use crate::artifact::publish::{append_line, read_bounded};
+use crate::generation::Generation;
 use crate::pipeline::stage::Stage;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,7 +36,7 @@ pub struct CallRecord {
     /// The stage: `generate`, `train`, `fit-mpc`, `gate` or `promote`.
     pub stage: String,
     /// The generation, where the call names one.
-    pub generation: Option<u32>,
+    pub generation: Option<Generation>,
     /// How it ended.
     pub outcome: CallOutcome,
     /// Its exit code.
@@ -89,7 +90,7 @@ pub fn read_calls(registry: &Path) -> Result<Vec<CallRecord>, ArtifactError> {
 }
 
 /// The versions that calls made, with their generations.
-pub fn versions_made(calls: &[CallRecord]) -> BTreeSet<(u32, String)> {
+pub fn versions_made(calls: &[CallRecord]) -> BTreeSet<(Generation, String)> {
     calls
         .iter()
         .filter_map(|call| Some((call.generation?, call.id.clone()?)))
@@ -100,8 +101,8 @@ pub fn versions_made(calls: &[CallRecord]) -> BTreeSet<(u32, String)> {
 /// try.
 pub fn calls_by_generation<'c>(
     calls: impl IntoIterator<Item = &'c CallRecord>,
-) -> BTreeMap<u32, Vec<&'c CallRecord>> {
-    let mut found: BTreeMap<u32, Vec<&CallRecord>> = BTreeMap::new();
+) -> BTreeMap<Generation, Vec<&'c CallRecord>> {
+    let mut found: BTreeMap<Generation, Vec<&CallRecord>> = BTreeMap::new();
     for call in calls
         .into_iter()
         .filter(|call| call.outcome != CallOutcome::Skipped)
@@ -127,7 +128,7 @@ pub fn calls_by_generation<'c>(
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PlaySpeed {
     /// The generation.
-    pub generation: u32,
+    pub generation: Generation,
     /// Seconds of the calls that played its games.
     pub seconds: f64,
     /// Games per second.
@@ -137,7 +138,7 @@ pub struct PlaySpeed {
 impl PlaySpeed {
     /// That of a generation with this number of games; `None` if the log does not say when they
     /// were finished.
-    pub fn of(calls: &[CallRecord], generation: u32, games: u64) -> Option<Self> {
+    pub fn of(calls: &[CallRecord], generation: Generation, games: u64) -> Option<Self> {
         let mut plays = calls_by_generation(calls).remove(&generation)?;
         plays.retain(|call| call.stage == Stage::Generate.name());
         // Games that shards made have two finished calls: one ran the shards, and one checked what
@@ -233,7 +234,7 @@ mod tests {
         assert_eq!(read_calls(folder.path()).unwrap(), []);
         let record = |stage: &str, code| CallRecord {
             stage: stage.into(),
-            generation: Some(1),
+            generation: Some(Generation::FIRST),
             outcome: CallOutcome::Done,
             code,
             began: 1_800_000_000,
@@ -298,7 +299,7 @@ mod tests {
     fn the_calls_that_made_a_generation_as_it_is_count_and_no_others() {
         use CallOutcome::{Done, Failed, Skipped, Stopped};
         let call = |stage: &str, generation, outcome, seconds| CallRecord {
-            generation: Some(generation),
+            generation: Some(Generation(generation)),
             ..call(stage, outcome, seconds, 0.0, Some(2))
         };
         let mut calls = vec![
@@ -314,25 +315,25 @@ mod tests {
             call("generate", 1, Done, 2.0),
             call("train", 1, Done, 90.0),
         ];
-        let speed = PlaySpeed::of(&calls, 1, 200).unwrap();
+        let speed = PlaySpeed::of(&calls, Generation(1), 200).unwrap();
         assert_eq!(
             (speed.generation, speed.seconds, speed.games_per_second),
-            (1, 10.0, 20.0)
+            (Generation::FIRST, 10.0, 20.0)
         );
-        assert_eq!(PlaySpeed::of(&calls, 3, 200), None);
-        let seconds: f64 = calls_by_generation(&calls)[&1]
+        assert_eq!(PlaySpeed::of(&calls, Generation(3), 200), None);
+        let seconds: f64 = calls_by_generation(&calls)[&Generation::FIRST]
             .iter()
             .map(|call| call.seconds)
             .sum();
         assert_eq!(seconds, 100.0);
         calls.push(call("generate", 1, Stopped, 4.0));
         assert_eq!(
-            PlaySpeed::of(&calls, 1, 200),
+            PlaySpeed::of(&calls, Generation(1), 200),
             None,
             "games that are being made again"
         );
         assert_eq!(
-            PlaySpeed::of(&[call("generate", 4, Done, 0.0)], 4, 200),
+            PlaySpeed::of(&[call("generate", 4, Done, 0.0)], Generation(4), 200),
             None,
             "games in no time"
         );

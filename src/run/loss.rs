@@ -3,6 +3,7 @@
 use super::folders::DatasetFolder;
 use super::log::{CallRecord, calls_by_generation};
 use crate::artifact::{ArtifactError, ContentHash, Manifest};
+use crate::generation::Generation;
 use crate::pipeline::stage::Stage;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -11,9 +12,9 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Loss {
     /// The first generation removed.
-    pub from: u32,
+    pub from: Generation,
     /// The last generation removed.
-    pub to: u32,
+    pub to: Generation,
     /// Games of self-play.
     pub games: u64,
     /// Games of gates.
@@ -32,7 +33,7 @@ impl Loss {
     pub(super) fn add(
         &mut self,
         kind: DatasetFolder,
-        generation: u32,
+        generation: Generation,
         folder: PathBuf,
     ) -> Result<Option<ContentHash>, ArtifactError> {
         let manifest = Manifest::find_any(&folder)?;
@@ -48,7 +49,7 @@ impl Loss {
     }
 
     /// Adds the time that a generation took.
-    pub(super) fn add_time(&mut self, calls: &[CallRecord], from: u32) {
+    pub(super) fn add_time(&mut self, calls: &[CallRecord], from: Generation) {
         let calls = calls_by_generation(calls);
         let lost = calls.range(from..).flat_map(|(_, calls)| calls);
         self.cpu_hours = lost.map(|call| call.cpu_seconds).sum::<f64>() / 3600.0;

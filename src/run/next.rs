@@ -10,6 +10,7 @@ use super::standings::standings;
 use super::state::{StageState, run_steps};
 use crate::artifact::publish::exists;
 use crate::artifact::{ArtifactError, ModelRef, Verdict, VersionId};
+use crate::generation::Generation;
 use crate::pipeline::StageError;
 use crate::pipeline::work::{DatasetState, TaskState};
 
@@ -43,9 +44,9 @@ impl std::str::FromStr for Generations {
 #[derive(Clone, Debug)]
 pub struct Next {
     /// Its number.
-    pub generation: u32,
+    pub generation: Generation,
     /// The last generation of this call; there is nothing to do if it comes before `generation`.
-    pub last: u32,
+    pub last: Generation,
     /// What it asks of its stages.
     pub requests: Requests,
     /// The model that plays its games, and that its candidate challenges.
@@ -138,7 +139,7 @@ impl Lineage<'_> {
     /// all of it is to be made again.
     fn check_record(&self, change: Change) -> Result<(), StageError> {
         self.check_promotions()?;
-        if !self.file.configs.is_empty() || self.restart_from(change) == Some(1) {
+        if !self.file.configs.is_empty() || self.restart_from(change) == Some(Generation::FIRST) {
             return Ok(());
         }
         let folder = self.registry.folder();
@@ -173,15 +174,15 @@ impl Lineage<'_> {
     /// # Errors
     ///
     /// A restart from a generation that is not there.
-    pub fn begun_before(&self, change: Change) -> Result<u32, StageError> {
+    pub fn begun_before(&self, change: Change) -> Result<Generation, StageError> {
         let Change::Restart(from) = change else {
-            return Ok(0);
+            return Ok(Generation::NONE);
         };
         let begun = self
             .file
             .generations
             .last()
-            .map_or(0, |entry| entry.generation);
+            .map_or(Generation::NONE, |entry| entry.generation);
         if begun + 1 < from {
             return Err(RunError::NotBegun {
                 from,
@@ -194,18 +195,23 @@ impl Lineage<'_> {
     }
 
     /// The last generation of a call of which `next` is the first.
-    pub fn last(&self, generations: Generations, begun: u32, next: u32) -> u32 {
+    pub fn last(
+        &self,
+        generations: Generations,
+        begun: Generation,
+        next: Generation,
+    ) -> Generation {
         let last = match generations {
-            Generations::Configured => self.config.config.run.generations.max(begun),
+            Generations::Configured => self.config.config.run.generations.max(begun.0),
             Generations::Last(last) => last,
-            Generations::More(more) => (next - 1).saturating_add(more),
+            Generations::More(more) => next.back(1).0.saturating_add(more),
         };
-        last.min(GENERATIONS_MAX)
+        Generation(last.min(GENERATIONS_MAX))
     }
 
     /// The next generation, unless what is there was made from other inputs than the record says;
     /// of the generation that has begun, what a changed config has `superseded` does not count.
-    fn coming(&self, superseded: Option<&Loss>) -> Result<u32, StageError> {
+    fn coming(&self, superseded: Option<&Loss>) -> Result<Generation, StageError> {
         let steps = run_steps(self)?;
         let settled = self.settled();
         // A stage without a step waits for those before it.
@@ -239,7 +245,7 @@ impl Lineage<'_> {
     }
 
     /// What a generation needs.
-    fn next(&self, generation: u32, last: u32) -> Result<Next, StageError> {
+    fn next(&self, generation: Generation, last: Generation) -> Result<Next, StageError> {
         let finished = self.finished();
         let verdict = self.verdict(finished).map(|file| file.verdict);
         let closed = self
@@ -259,10 +265,10 @@ impl Lineage<'_> {
     }
 
     /// The opponent of the drift match that is due after the last finished generation.
-    fn veteran(&self, finished: u32) -> Result<Option<ModelRef>, StageError> {
+    fn veteran(&self, finished: Generation) -> Result<Option<ModelRef>, StageError> {
         let folder = generation_folder(self.datasets, DatasetFolder::Drift, finished);
-        if finished == 0
-            || !finished.is_multiple_of(DRIFT_GENERATIONS)
+        if finished == Generation::NONE
+            || !finished.0.is_multiple_of(DRIFT_GENERATIONS)
             || exists(&folder.join("verdict.json"))?
         {
             return Ok(None);

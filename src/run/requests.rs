@@ -5,6 +5,7 @@ use super::folders::generation_folder;
 use super::lineage::Lineage;
 use super::order::{Link, Source};
 use crate::config::LoadedConfig;
+use crate::generation::Generation;
 use crate::pipeline::StageError;
 use crate::pipeline::request::{Request, RequestModel};
 use std::path::PathBuf;
@@ -13,7 +14,7 @@ use std::path::PathBuf;
 #[derive(Clone, Debug)]
 pub struct Requests {
     /// Its number, counted from 1.
-    pub generation: u32,
+    pub generation: Generation,
     /// The config that makes it.
     pub config: LoadedConfig,
     /// The datasets that it trains on, oldest first.
@@ -28,7 +29,7 @@ impl Lineage<'_> {
     /// # Errors
     ///
     /// A config that cannot be read, or a system error.
-    pub fn requests(&self, generation: u32) -> Result<Requests, StageError> {
+    pub fn requests(&self, generation: Generation) -> Result<Requests, StageError> {
         let config = self.config_of(generation)?;
         Ok(Requests {
             generation,

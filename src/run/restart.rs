@@ -11,6 +11,7 @@ use super::snapshot;
 use super::state::{RunSteps, StageState, run_steps};
 use crate::artifact::publish::{check_removable, remove_folder};
 use crate::artifact::{ContentHash, FolderLock};
+use crate::generation::Generation;
 use crate::pipeline::StageError;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::work::DatasetState;
@@ -24,7 +25,7 @@ impl Lineage<'_> {
     ///
     /// A closed generation, whose successors cannot be made again without it, or a damaged
     /// document.
-    pub fn loss(&self, from: u32) -> Result<Option<Loss>, StageError> {
+    pub fn loss(&self, from: Generation) -> Result<Option<Loss>, StageError> {
         let closed = self.closed.generation;
         if from <= closed {
             let first = closed + 1;
@@ -159,7 +160,11 @@ impl Lineage<'_> {
     /// # Errors
     ///
     /// A stage at work, or a system error; the next call resumes where this one stopped.
-    pub(super) fn restart(&mut self, from: u32, loss: Option<Loss>) -> Result<(), StageError> {
+    pub(super) fn restart(
+        &mut self,
+        from: Generation,
+        loss: Option<Loss>,
+    ) -> Result<(), StageError> {
         check_idle(self.registry, self.datasets)?;
         let _lock = FolderLock::take(self.registry.folder())?;
         // It may have been promoted or collected by hand since the run was read.
@@ -195,7 +200,7 @@ impl Lineage<'_> {
     }
 
     /// Forgets a generation and all after it, in memory only.
-    pub fn forget(&mut self, from: u32, loss: Option<&Loss>) {
+    pub fn forget(&mut self, from: Generation, loss: Option<&Loss>) {
         self.file
             .generations
             .retain(|entry| entry.generation < from);

@@ -10,6 +10,7 @@ use crate::artifact::publish::{
     entries_in, exists, publish_bytes, read_bounded, remove_file, remove_folder,
 };
 use crate::config::{LoadedConfig, load_config, tables_text};
+use crate::generation::Generation;
 use crate::pipeline::StageError;
 use std::path::{Path, PathBuf};
 
@@ -19,7 +20,7 @@ pub const CONFIG: &str = "config";
 const SIZE_MAX: u64 = 1 << 30;
 
 /// The file of a snapshot.
-pub fn path(registry: &Path, run: &str, from: u32) -> PathBuf {
+pub fn path(registry: &Path, run: &str, from: Generation) -> PathBuf {
     in_generation(&registry.join(CONFIG), from).join(format!("{run}.toml"))
 }
 
@@ -64,7 +65,7 @@ pub fn write(
 }
 
 /// Removes the snapshots that are not recorded, such as that of a change that was undone.
-pub fn keep_only(registry: &Path, froms: &[u32]) -> Result<(), ArtifactError> {
+pub fn keep_only(registry: &Path, froms: &[Generation]) -> Result<(), ArtifactError> {
     for from in generations_in(&registry.join(CONFIG))?
         .into_iter()
         .filter(|from| !froms.contains(from))

@@ -7,6 +7,7 @@ use super::order::{GENERATION, Link, Source};
 use super::requests::Requests;
 use crate::artifact::dataset::folder::recipe_of;
 use crate::artifact::{ArtifactError, ContentHash, Dataset, FolderLock, KnownModel, ModelRef};
+use crate::generation::Generation;
 use crate::pipeline::StageError;
 use crate::pipeline::request::{Models, RequestModel};
 use crate::pipeline::stage::Stage;
@@ -19,7 +20,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, Serialize)]
 pub struct StageState {
     /// The generation.
-    pub generation: u32,
+    pub generation: Generation,
     /// The stage.
     pub stage: Stage,
     /// Its state.
@@ -43,9 +44,9 @@ pub struct RunSteps {
     /// By generation, in the order of the loop.
     pub stages: Vec<StageState>,
     /// The first generation that is not closed.
-    pub first: u32,
+    pub first: Generation,
     /// The first generation that is not done.
-    pub next: u32,
+    pub next: Generation,
 }
 
 /// What the walk over the generations has read so far.
@@ -80,16 +81,10 @@ pub fn run_steps(lineage: &Lineage<'_>) -> Result<RunSteps, StageError> {
     let (closed, finished) = (lineage.closed.generation, lineage.finished());
     let first = closed + 1;
     let begun = lineage.begun()?;
-    let last = begun.max(
-        lineage
-            .config
-            .config
-            .run
-            .generations
-            .min(begun.max(closed) + 1),
-    );
+    let asked = Generation(lineage.config.config.run.generations);
+    let last = begun.max(asked.min(begun.max(closed) + 1));
     let (mut seen, mut next) = (Seen::default(), first);
-    for generation in first..=last {
+    for generation in first.to(last) {
         let done = if generation <= finished && !seen.can_be_computed(lineage, generation)? {
             seen.stages.extend(recorded(lineage, generation));
             true
@@ -148,7 +143,7 @@ impl Seen {
     fn can_be_computed(
         &mut self,
         lineage: &Lineage<'_>,
-        generation: u32,
+        generation: Generation,
     ) -> Result<bool, StageError> {
         let entry = lineage.file.config_of(generation);
         let player = lineage.player(generation)?;
@@ -171,7 +166,7 @@ impl Seen {
 
 /// The stages of a finished generation whose steps this program can no longer compute, by their
 /// recorded ids.
-fn recorded(lineage: &Lineage<'_>, generation: u32) -> impl Iterator<Item = StageState> {
+fn recorded(lineage: &Lineage<'_>, generation: Generation) -> impl Iterator<Item = StageState> {
     let (verdict, versions) = (lineage.verdict(generation), &lineage.versions);
     let candidate = verdict.and_then(|verdict| versions.with_content(verdict.candidate.content));
     let draft = candidate
@@ -211,7 +206,12 @@ impl StageState {
         }
     }
 
-    const fn new(generation: u32, stage: Stage, state: TaskState, because: Option<String>) -> Self {
+    const fn new(
+        generation: Generation,
+        stage: Stage,
+        state: TaskState,
+        because: Option<String>,
+    ) -> Self {
         Self {
             generation,
             stage,

@@ -10,6 +10,7 @@ use crate::artifact::{
     Registry, Verdict, VerdictFile, Versions,
 };
 use crate::config::LoadedConfig;
+use crate::generation::Generation;
 use crate::pipeline::StageError;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::train::task::TrainMetrics;
@@ -36,7 +37,7 @@ pub struct RunStatus {
     /// The champion's id.
     pub champion: Option<String>,
     /// Generations up to this one are closed: gc may have removed what nothing needs.
-    pub closed: u32,
+    pub closed: Generation,
     /// All of them, closed ones first.
     pub generations: Vec<GenerationStatus>,
     /// The stages of those that are not closed.
@@ -110,11 +111,11 @@ impl RunStatus {
 /// A damaged document.
 pub fn generation_lines(
     lineage: &Lineage<'_>,
-    last: u32,
+    last: Generation,
 ) -> Result<Vec<GenerationLine>, ArtifactError> {
     let versions = &lineage.versions;
     let mut lines = lineage.closed.generations.clone();
-    for generation in lineage.closed.generation + 1..=last {
+    for generation in (lineage.closed.generation + 1).to(last) {
         let selfplay = generation_folder(lineage.datasets, Stage::Generate, generation);
         let manifest = Manifest::find(&selfplay, DatasetKind::Selfplay)?;
         let gate = lineage.verdict(generation);

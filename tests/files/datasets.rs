@@ -7,6 +7,7 @@ use renma::artifact::{
     ContentHash, Dataset, DatasetFormat, DatasetKind, FileEntry, Manifest, NEVER, PARTS_MAX, Part,
     PositionRow, RULES,
 };
+use renma::generation::Generation;
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -48,7 +49,7 @@ fn manifest(parts: usize, tables: &[&str], seed: u64) -> Manifest {
         rules: RULES.to_owned(),
         recipe: ContentHash::of(b"recipe"),
         seed,
-        generation: 1,
+        generation: Generation(1),
         models: BTreeMap::new(),
         config: serde_json::json!({}),
         asked: parts.len() as u64 * games,

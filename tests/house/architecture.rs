@@ -14,11 +14,12 @@ use syn::{
 };
 
 /// A module may name those of lower rank, and itself.
-const RANKS: [(&str, u8); 17] = [
+const RANKS: [(&str, u8); 18] = [
     ("engine", 0),
     ("random", 0),
     ("exit_code", 0),
     ("watcher", 0),
+    ("generation", 0),
     ("statistics", 1),
     ("artifact", 2),
     ("exchange", 3),

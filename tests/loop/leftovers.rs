@@ -5,6 +5,7 @@ use crate::support::workspace::{Workspace, all_paths, files, pipeline, reached, 
 use renma::artifact::seal::{read_sealed, seal};
 use renma::artifact::{ArtifactError, NEVER, Registry, VersionId};
 use renma::config::load_config;
+use renma::generation::Generation;
 use renma::pipeline::train::run::train;
 use renma::pipeline::train::task::TrainTask;
 use renma::pipeline::{Context, StageError};
@@ -293,7 +294,7 @@ fn two_trainings_of_one_step_make_one_version() {
     let task = TrainTask {
         config: config.config.train.clone(),
         seed: config.config.run.seed,
-        generation: 1,
+        generation: Generation(1),
         features: Arc::clone(&config.features),
         datasets: vec![data.into()],
         parent: None,

@@ -9,6 +9,7 @@ use renma::artifact::dataset::verdict::read_verdict;
 use renma::artifact::seal::{read_sealed, write_sealed};
 use renma::artifact::{ChampionFile, Registry, Versions};
 use renma::config::{LoadedConfig, load_config};
+use renma::generation::Generation;
 use renma::run::folders::gates;
 use renma::run::gc::collect;
 use renma::run::lineage::{Change, Lineage};
@@ -499,7 +500,7 @@ fn after_every_fifth_generation_the_champion_plays_a_former_one() {
     // As if its promotion had been taken back and gc had removed it.
     let (loaded, registry, datasets) = opened(&workspace, &config);
     let mut lineage = Lineage::read(&loaded, &registry, &datasets).unwrap();
-    lineage.closed.generation = 5;
+    lineage.closed.generation = Generation(5);
     let players = lineage
         .file
         .generations
@@ -651,7 +652,7 @@ fn a_promotion_while_a_run_is_cleared_away_stands() {
     let (loaded, registry, datasets) = opened(&workspace, &config);
     let lineage = Lineage::read(&loaded, &registry, &datasets).unwrap();
     workspace.done("promote v0005 --models models/run");
-    assert_eq!(collect(lineage).unwrap().closed.generation, 1);
+    assert_eq!(collect(lineage).unwrap().closed.generation, Generation(1));
     assert!(
         workspace.path("models/run/v0005").exists(),
         "the champion was removed"
@@ -667,7 +668,7 @@ fn a_promotion_while_a_run_is_restarted_stands() {
     let mut lineage = Lineage::read(&loaded, &registry, &datasets).unwrap();
     let promote = "promote v0001 --models models/run";
     lineage
-        .begin_next(Change::Restart(2), Generations::Last(1), |_| {
+        .begin_next(Change::Restart(Generation(2)), Generations::Last(1), |_| {
             drop(workspace.done(promote));
         })
         .unwrap();

@@ -7,6 +7,7 @@ use renma::artifact::model::document::ModelFormat;
 use renma::artifact::model::features_file::parse_features;
 use renma::artifact::seal::{read_sealed, seal};
 use renma::artifact::{ChampionFile, ClosedFile, FolderLock, Registry, VersionId, Versions};
+use renma::generation::Generation;
 use renma::pipeline::stage::Stage;
 use renma::run::folders::gates;
 use renma::run::standings::standings;
@@ -449,11 +450,15 @@ fn verifying_walks_everything_that_documents_name() {
 
 /// Generations that a stage of the run has folders of.
 fn generations(workspace: &Workspace, stage: &str) -> Vec<u32> {
-    renma::run::folders::generations(
+    let found = renma::run::folders::generations(
         &workspace.path("datasets/run"),
         Stage::named(stage).unwrap(),
-    )
-    .unwrap()
+    );
+    found
+        .unwrap()
+        .into_iter()
+        .map(|generation| generation.0)
+        .collect()
 }
 
 #[test]
@@ -592,7 +597,7 @@ fn a_run_that_clears_away_as_it_goes_makes_the_same_champions() {
         ClosedFile::read(&workspace.path("models/run"))
             .unwrap()
             .generation,
-        3
+        Generation(3)
     );
     let names = ["champion.json", "v0007/model.json", "v0008/model.json"];
     for name in names.map(|name| format!("models/run/{name}")) {
@@ -654,7 +659,7 @@ fn a_drift_match_of_a_closed_generation_stays_on_the_ladder() {
     let (verdict, match_before) = (read_verdict(&drift).unwrap(), files(&drift));
     config(&workspace, "1", "1");
     workspace.done(&format!("gc --config {CONFIG}"));
-    assert_eq!(ClosedFile::read(&models).unwrap().generation, 3);
+    assert_eq!(ClosedFile::read(&models).unwrap().generation, Generation(3));
     assert!(files(&drift) == match_before);
     let versions = Versions::read(&Registry::new(&models)).unwrap();
     let ladder = standings(&gates(&datasets).unwrap(), &datasets, &versions).unwrap();

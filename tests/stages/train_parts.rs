@@ -8,6 +8,7 @@ use renma::artifact::{
 };
 use renma::config::{LoadedConfig, load_config};
 use renma::engine::Evaluation;
+use renma::generation::Generation;
 use renma::pipeline::parts::{PartsReport, Shards};
 use renma::pipeline::request::RequestDataset;
 use renma::pipeline::train::recipe::{contents, step};
@@ -94,7 +95,7 @@ impl Lesson {
         ask(&TrainTask {
             config: self.config.config.train.clone(),
             seed: 1,
-            generation: 2,
+            generation: Generation(2),
             features: Arc::clone(&self.config.features),
             datasets: self
                 .datasets

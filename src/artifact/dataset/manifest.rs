@@ -7,6 +7,7 @@ use crate::artifact::hash::{ContentHash, FieldHasher};
 use crate::artifact::seal::write_sealed;
 use crate::artifact::step::{Settings, table_settings};
 use crate::artifact::table::FileEntry;
+use crate::generation::Generation;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -71,7 +72,7 @@ pub struct Manifest {
     /// The run's seed.
     pub seed: u64,
     /// The generation, counted from 1.
-    pub generation: u32,
+    pub generation: Generation,
     /// The models that played, by role, as content hashes.
     pub models: BTreeMap<String, ContentHash>,
     /// The stage's config table.
@@ -112,7 +113,7 @@ impl Manifest {
             rules: RULES.to_owned(),
             recipe,
             seed: 0,
-            generation: 0,
+            generation: Generation::NONE,
             models: BTreeMap::new(),
             config: serde_json::Value::Null,
             asked,

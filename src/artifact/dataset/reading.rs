@@ -11,6 +11,7 @@ use crate::artifact::line::visible;
 use crate::artifact::publish::{check_folder, exists};
 use crate::artifact::seal::read_versioned;
 use crate::artifact::table::PART_SIZE_MAX;
+use crate::generation::Generation;
 use std::path::Path;
 
 /// Rows of the samples table for one game: four samples, each searched to every depth and to the
@@ -109,7 +110,7 @@ pub fn check_manifest(path: &Path, manifest: &Manifest) -> Result<(), ArtifactEr
     }
     let damaged = |reason: String| ArtifactError::damaged(path, reason);
     // Imported datasets have no generation.
-    if manifest.kind != DatasetKind::Imported && manifest.generation == 0 {
+    if manifest.kind != DatasetKind::Imported && manifest.generation == Generation::NONE {
         return Err(damaged(
             "generation is 0: generations are counted from 1".into(),
         ));

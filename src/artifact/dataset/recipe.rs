@@ -12,6 +12,7 @@ use crate::artifact::hash::ContentHash;
 use crate::artifact::publish::remove_file;
 use crate::artifact::step::{Settings, difference, settings_hash};
 use crate::artifact::table::{CONTENT_KEY, Footer, Table};
+use crate::generation::Generation;
 use arrow::array::RecordBatch;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -37,7 +38,7 @@ pub struct DatasetOrigin {
     /// The run's seed.
     pub seed: u64,
     /// The generation, counted from 1.
-    pub generation: u32,
+    pub generation: Generation,
     /// The models at work, by role.
     pub models: BTreeMap<String, ContentHash>,
     /// The name of the stage's config table.

@@ -7,6 +7,7 @@ use super::name::VersionId;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::format::FormatVersion;
 use crate::artifact::seal::{read_versioned_or_default, write_sealed};
+use crate::generation::Generation;
 use crate::statistics::sprt::Verdict;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -19,7 +20,7 @@ type ClosedFormat = FormatVersion<1>;
 #[serde(deny_unknown_fields)]
 pub struct GenerationLine {
     /// The generation.
-    pub generation: u32,
+    pub generation: Generation,
     /// Games of self-play.
     pub games: Option<u64>,
     /// Positions of self-play.
@@ -51,7 +52,7 @@ pub struct ClosedFile {
     /// The last closed generation: no stage works on it or on earlier ones again. It is never the
     /// largest number there is.
     #[serde(deserialize_with = "read_generation")]
-    pub generation: u32,
+    pub generation: Generation,
     /// The model that plays the next generation; none if that is the run's start.
     pub champion: Option<ModelReference>,
     /// The highest version there ever was, so that no number is used twice; in the file its number,
@@ -84,13 +85,13 @@ impl ClosedFile {
     }
 }
 
-fn read_generation<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-    let generation = u32::deserialize(deserializer)?;
+fn read_generation<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Generation, D::Error> {
+    let generation = Generation::deserialize(deserializer)?;
     let is_last = || D::Error::custom(format!("generation {generation} has none after it"));
-    generation
-        .checked_add(1)
-        .map(|_| generation)
-        .ok_or_else(is_last)
+    if generation.0 == u32::MAX {
+        return Err(is_last());
+    }
+    Ok(generation)
 }
 
 fn write_number<S: Serializer>(id: &Option<VersionId>, serializer: S) -> Result<S::Ok, S::Error> {

@@ -7,6 +7,7 @@ use crate::artifact::hash::ContentHash;
 use crate::artifact::line::line;
 use crate::artifact::step::{Settings, table_settings};
 use crate::engine::PatternSet;
+use crate::generation::Generation;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -58,7 +59,7 @@ pub struct ModelReference {
 #[serde(deny_unknown_fields)]
 pub struct DatasetEntry {
     /// Its generation.
-    pub generation: u32,
+    pub generation: Generation,
     /// The recipe of its games.
     pub recipe: ContentHash,
     /// The hash of its values.
@@ -175,7 +176,7 @@ impl VersionOrigin {
     }
 
     /// The generation of the newest dataset that the version was trained on, if any.
-    pub fn generation(&self) -> Option<u32> {
+    pub fn generation(&self) -> Option<Generation> {
         self.datasets.last().map(|dataset| dataset.generation)
     }
 }

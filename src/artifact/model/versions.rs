@@ -9,6 +9,7 @@ use super::version::SIZE_MAX;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::publish::read_bounded;
+use crate::generation::Generation;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -90,7 +91,7 @@ impl Versions {
     }
 
     /// The newest version that a stage made in a generation, if there is one.
-    pub fn latest(&self, stage: &str, generation: u32) -> Option<&Arc<ModelDocument>> {
+    pub fn latest(&self, stage: &str, generation: Generation) -> Option<&Arc<ModelDocument>> {
         let is_of_this = |document: &&Arc<ModelDocument>| {
             document.origin.stage == stage && document.origin.generation() == Some(generation)
         };

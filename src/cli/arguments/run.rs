@@ -1,9 +1,10 @@
 //! The arguments of the commands about a run as a whole.
 
-use super::{Choice, SettingArguments, choice, folder, stage_name};
+use super::{Choice, SettingArguments, choice, folder, generation, stage_name};
 use crate::artifact::ArtifactError;
 use crate::artifact::publish::check_folder;
 use crate::config::{ConfigError, LoadedConfig, load_config_with};
+use crate::generation::Generation;
 use crate::pipeline::stage::Stage;
 use crate::run::invocation::Invocation;
 use crate::run::metrics::MetricsFormat;
@@ -160,8 +161,8 @@ pub struct LoopArguments {
     #[arg(long, conflicts_with = "restart")]
     pub from_next: bool,
     /// Remove generation G and all after it, after printing what is lost, and make them again
-    #[arg(long, value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
-    pub restart: Option<u32>,
+    #[arg(long, value_name = "G", value_parser = generation())]
+    pub restart: Option<Generation>,
     /// Print what the run would do, how long it takes and what it needs, and write nothing; with
     /// -v, what its next generation asks of the stages, as lines of JSON
     #[arg(long)]

@@ -1,7 +1,8 @@
 //! The arguments of the stages of a run.
 
-use super::{ConfigArguments, folder};
+use super::{ConfigArguments, folder, generation};
 use crate::artifact::ModelRef;
+use crate::generation::Generation;
 use bytesize::ByteSize;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -72,8 +73,8 @@ pub struct GenerateArguments {
     #[arg(long, value_name = "MODEL")]
     pub model: Option<ModelRef>,
     /// The generation, counted from 1
-    #[arg(long, default_value_t = 1, value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
-    pub generation: u32,
+    #[arg(long, default_value_t = Generation::FIRST, value_name = "G", value_parser = generation())]
+    pub generation: Generation,
     /// The dataset folder
     #[arg(long, value_name = "DIR", value_parser = folder())]
     pub output: PathBuf,
@@ -112,8 +113,8 @@ pub struct FitMpcArguments {
     #[arg(long, value_name = "MODEL")]
     pub model: ModelRef,
     /// The generation of the samples, counted from 1
-    #[arg(long, default_value_t = 1, value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
-    pub generation: u32,
+    #[arg(long, default_value_t = Generation::FIRST, value_name = "G", value_parser = generation())]
+    pub generation: Generation,
     /// Keep the samples in this dataset folder
     #[arg(long, value_name = "DIR", value_parser = folder())]
     pub output: Option<PathBuf>,
@@ -140,8 +141,8 @@ pub struct GateArguments {
     #[arg(long, num_args = 1.., value_name = "DATASET")]
     pub avoid: Vec<PathBuf>,
     /// The generation, counted from 1; it determines the openings
-    #[arg(long, default_value_t = 1, value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
-    pub generation: u32,
+    #[arg(long, default_value_t = Generation::FIRST, value_name = "G", value_parser = generation())]
+    pub generation: Generation,
     /// Play this number of pairs, without a sequential test [default: as the config says]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub pairs: Option<u64>,

@@ -191,7 +191,7 @@ impl<'t> Sampler<'t> {
     pub(super) fn positions(&mut self, game: u64) -> Result<Vec<Sample>, Stopped> {
         let mut rng = stream(
             self.task.seed,
-            Stream::MpcSample(self.task.generation, game),
+            Stream::MpcSample(self.task.generation.0, game),
         );
         let positions = self.game_positions(&mut rng)?;
         let first = game * positions.len() as u64;
@@ -322,6 +322,7 @@ mod tests {
     use super::super::task::{FitMpcConfig, Method};
     use super::*;
     use crate::artifact::{Builtin, LoadedModel, Registry};
+    use crate::generation::Generation;
     use crate::pipeline::fixtures::position;
     use crate::pipeline::keys::Checked;
     use std::path::Path;
@@ -420,7 +421,7 @@ mod tests {
         let task = FitMpcTask {
             config,
             seed: 1,
-            generation: 1,
+            generation: Generation::FIRST,
             model,
             registry,
             output: None,

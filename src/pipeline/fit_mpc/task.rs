@@ -3,6 +3,7 @@
 use super::metrics::FitMpcMetrics;
 use crate::artifact::{DatasetKind, LoadedModel, Registry};
 use crate::engine::MpcLevel;
+use crate::generation::Generation;
 use crate::pipeline::StageError;
 use crate::pipeline::keys::{Checked, ConfigTable, Key, KeyFault, PART_ITEMS, Takes, check_parts};
 use crate::pipeline::level::{self, LEVEL};
@@ -206,7 +207,7 @@ pub struct FitMpcTask<M = LoadedModel> {
     /// The run's seed.
     pub seed: u64,
     /// The generation the samples belong to, counted from 1.
-    pub generation: u32,
+    pub generation: Generation,
     /// The model whose searches are measured.
     pub model: M,
     /// Where the new version goes.

@@ -119,7 +119,7 @@ impl<'a> Openings<'a> {
     fn random_game(&self, number: u64) -> Game {
         let mut rng = stream(
             self.task.seed,
-            Stream::GateOpening(self.task.generation, number),
+            Stream::GateOpening(self.task.generation.0, number),
         );
         let mut game = Game::default();
         while !game.is_over() && game.moves().count() < usize::from(self.task.config.opening_plies)
@@ -138,6 +138,7 @@ mod tests {
     use super::super::task::GateConfig;
     use super::*;
     use crate::artifact::{Builtin, LoadedModel};
+    use crate::generation::Generation;
     use crate::pipeline::fixtures::{context, default_table};
     use std::sync::atomic::AtomicBool;
 
@@ -148,7 +149,7 @@ mod tests {
         let task = GateTask {
             config: config.clone(),
             seed: 1,
-            generation: 1,
+            generation: Generation::FIRST,
             candidate: model.clone(),
             baseline: model,
             avoid: Vec::new(),

@@ -2,6 +2,7 @@
 
 use crate::artifact::{DatasetKind, LoadedModel, PARTS_MAX, VerdictFile};
 use crate::engine::MpcLevel;
+use crate::generation::Generation;
 use crate::pipeline::StageError;
 use crate::pipeline::keys::{Checked, ConfigTable, Key, KeyFault, Takes};
 use crate::pipeline::level::{self, LEVEL};
@@ -179,7 +180,7 @@ pub struct GateTask<M = LoadedModel> {
     /// The run's seed.
     pub seed: u64,
     /// The generation, counted from 1.
-    pub generation: u32,
+    pub generation: Generation,
     /// The model that would be champion.
     pub candidate: M,
     /// The model that it plays.

@@ -6,6 +6,7 @@ use crate::artifact::{GameRow, Model, PositionRow};
 use crate::engine::{
     Depth, Game, Limits, Ply, Position, SearchResult, Searcher, Square, Squares, Stopped,
 };
+use crate::generation::Generation;
 use crate::pipeline::keys::Checked;
 use crate::pipeline::selective::selective;
 use crate::random::{RandomStream, Stream, stream};
@@ -42,7 +43,7 @@ pub struct SelfplayPlayer<'a> {
     config: &'a Checked<GenerateConfig>,
     openings: &'a Openings<'a>,
     seed: u64,
-    generation: u32,
+    generation: Generation,
     model: &'a Model,
     searcher: Searcher<'a>,
     /// Nodes of the current game.
@@ -54,7 +55,7 @@ impl<'a> SelfplayPlayer<'a> {
         config: &'a Checked<GenerateConfig>,
         openings: &'a Openings<'a>,
         seed: u64,
-        generation: u32,
+        generation: Generation,
         model: &'a Model,
         stop: &'a AtomicBool,
     ) -> Self {
@@ -72,7 +73,7 @@ impl<'a> SelfplayPlayer<'a> {
 
     /// Plays a game, unless one of its searches is stopped: then there is no game.
     pub fn play(&mut self, game_id: u64) -> Result<SelfplayGame, Stopped> {
-        let mut rng = stream(self.seed, Stream::Game(self.generation, game_id));
+        let mut rng = stream(self.seed, Stream::Game(self.generation.0, game_id));
         let mut game = Game::default();
         // Those that end the opening.
         let random_plies = between(

@@ -8,6 +8,7 @@ use crate::artifact::{
     ArtifactError, ContentHash, Dataset, DatasetFormat, DatasetKind, KnownModel, POSITIONS, RULES,
     Recipe, Settings, Step, Table,
 };
+use crate::generation::Generation;
 use serde_json::Value;
 
 /// The recipe of a task's games: the same settings play the same games.
@@ -58,7 +59,7 @@ fn settings(
     format: DatasetFormat,
     algorithm: u32,
     seed: u64,
-    generation: u32,
+    generation: Generation,
     model: Option<ContentHash>,
     config: &Value,
 ) -> Settings {

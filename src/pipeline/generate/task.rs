@@ -2,6 +2,7 @@
 
 use crate::artifact::{DatasetKind, LoadedModel};
 use crate::engine::MpcLevel;
+use crate::generation::Generation;
 use crate::pipeline::StageError;
 use crate::pipeline::book::Book;
 use crate::pipeline::keys::{Checked, ConfigTable, Key, KeyFault, PART_ITEMS, Takes, check_parts};
@@ -131,7 +132,7 @@ pub struct GenerateTask<M = LoadedModel> {
     /// The run's seed.
     pub seed: u64,
     /// The generation, counted from 1.
-    pub generation: u32,
+    pub generation: Generation,
     /// Who plays.
     pub model: M,
     /// The dataset folder.

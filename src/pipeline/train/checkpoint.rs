@@ -230,6 +230,7 @@ mod tests {
     use super::*;
     use crate::artifact::Registry;
     use crate::engine::{Number, Pattern, PatternKind, PatternSet, VectorShape};
+    use crate::generation::Generation;
     use crate::pipeline::fixtures::default_table;
     use std::sync::Arc;
 
@@ -266,7 +267,7 @@ mod tests {
                 })
                 .unwrap(),
             seed: 1,
-            generation: 1,
+            generation: Generation::FIRST,
             features: Arc::new(parity()),
             datasets: Vec::new(),
             parent: None,

@@ -467,6 +467,7 @@ mod tests {
     use crate::artifact::model::features_file::parse_features;
     use crate::artifact::{ContentHash, NEVER, Registry};
     use crate::engine::KernelChoice;
+    use crate::generation::Generation;
     use crate::pipeline::fixtures::{context, default_table, position};
     use crate::pipeline::keys::Checked;
     use crate::pipeline::train::rows::TrainingSet;
@@ -500,7 +501,7 @@ mod tests {
         let task = TrainTask {
             config: config.clone(),
             seed: 1,
-            generation: 1,
+            generation: Generation::FIRST,
             features: Arc::new(parse_features(features).unwrap()),
             datasets: Vec::new(),
             parent: None,

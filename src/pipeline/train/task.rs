@@ -2,6 +2,7 @@
 
 use crate::artifact::{LoadedModel, Registry};
 use crate::engine::{EMPTIES_MAX, PatternSet};
+use crate::generation::Generation;
 use crate::pipeline::StageError;
 use crate::pipeline::keys::{Checked, ConfigTable, Key, KeyFault, Takes};
 use crate::pipeline::request::{Models, Request, RequestDataset, Role};
@@ -301,7 +302,7 @@ pub struct TrainTask<M = LoadedModel> {
     /// The run's seed.
     pub seed: u64,
     /// The generation that it belongs to; does not affect the result.
-    pub generation: u32,
+    pub generation: Generation,
     /// The patterns and phases to train.
     pub features: Arc<PatternSet>,
     /// The datasets, oldest first.

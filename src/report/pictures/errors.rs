@@ -1,6 +1,7 @@
 //! How wrong static values are: by generation, and by empty squares.
 
 use crate::artifact::GenerationLine;
+use crate::generation::Generation;
 use crate::pipeline::train::task::{Errors, TrainMetrics};
 use crate::report::chart::{Axis, Mark, Tone};
 use crate::report::facts::Made;
@@ -82,7 +83,7 @@ fn by_generation(sheet: &mut Sheet<'_>) {
         command: sheet.invocation.run_command(&facts.run, "status"),
     };
     let axes = [
-        Axis::generations(1, facts.last()),
+        Axis::generations(Generation::FIRST, facts.last()),
         Axis::real("mean absolute error, discs", around(values())),
     ];
     sheet.chart(&figure, axes, &marks);

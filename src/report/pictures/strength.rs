@@ -1,5 +1,6 @@
 //! How strong the models are: the ladder and the gates.
 
+use crate::generation::Generation;
 use crate::pipeline::stage::Stage;
 use crate::report::chart::{Axis, Mark, Tone};
 use crate::report::facts::{GatePath, Rung};
@@ -31,7 +32,7 @@ fn ladder(sheet: &mut Sheet<'_>) {
     let range = with_room(around(ends));
     let steps = rungs
         .iter()
-        .filter(|rung| rung.promoted || rung.generation == 0)
+        .filter(|rung| rung.promoted || rung.generation == Generation::NONE)
         .map(place)
         .collect();
     let mut marks = vec![Mark::line(Tone::Accent, steps, "")];
@@ -74,9 +75,11 @@ fn ladder(sheet: &mut Sheet<'_>) {
         source: sheet.invocation.data_file("gate/*/verdict.json"),
         command: sheet.invocation.model_command("list"),
     };
-    let last = rungs.last().map_or(0, |rung| rung.generation);
+    let last = rungs
+        .last()
+        .map_or(Generation::NONE, |rung| rung.generation);
     let axes = [
-        Axis::generations(0, last),
+        Axis::generations(Generation::NONE, last),
         Axis::real("Elo, all gates together", range),
     ];
     sheet.wide_chart(&figure, axes, &marks);

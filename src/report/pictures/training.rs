@@ -1,5 +1,6 @@
 //! How trainings went: loss and coverage.
 
+use crate::generation::Generation;
 use crate::pipeline::train::task::{Coverage, TrainMetrics};
 use crate::report::chart::{Axis, Mark, Tone};
 use crate::report::facts::Made;
@@ -80,7 +81,7 @@ fn coverage(sheet: &mut Sheet<'_>) {
         source: sheet.invocation.model_file("*/model.json"),
         command: sheet.invocation.model_command("list --json"),
     };
-    let x = Axis::generations(points[0][0] as u32, latest.generation);
+    let x = Axis::generations(Generation(points[0][0] as u32), latest.generation);
     let range = around(points.iter().map(|point| point[1]));
     let y = Axis::real(
         "lookups that meet a trained weight, %",

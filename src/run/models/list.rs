@@ -3,6 +3,7 @@
 use crate::artifact::{
     ArtifactError, ChampionFile, ModelDocument, Registry, Verdict, VersionId, Versions,
 };
+use crate::generation::Generation;
 use crate::pipeline::train::task::TrainMetrics;
 use crate::run::folders::gates;
 use crate::run::log::{CallOutcome, read_calls};
@@ -41,7 +42,7 @@ pub struct ListedVersion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ListedVerdict {
     /// The gate's generation.
-    pub generation: u32,
+    pub generation: Generation,
     /// What it decided.
     pub verdict: Verdict,
 }

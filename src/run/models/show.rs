@@ -4,6 +4,7 @@ use crate::artifact::{
     ArtifactError, ChampionFile, ContentHash, DatasetEntry, LoadedModel, Manifest, ModelDocument,
     VersionId, Versions,
 };
+use crate::generation::Generation;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::train::task::TrainMetrics;
 use crate::pipeline::yardstick::exact_mae;
@@ -18,7 +19,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Serialize)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct DatasetLink {
-    pub generation: u32,
+    pub generation: Generation,
     pub content: ContentHash,
     pub games: u64,
     pub positions: u64,
@@ -161,7 +162,7 @@ fn played(model: &LoadedModel, datasets: &Path) -> Result<Vec<DatasetLink>, Arti
             .values()
             .any(|player| *player == model.content)
     });
-    let link = |(generation, folder, manifest): (u32, PathBuf, Manifest)| DatasetLink {
+    let link = |(generation, folder, manifest): (Generation, PathBuf, Manifest)| DatasetLink {
         generation,
         content: manifest.content,
         games: manifest.done,

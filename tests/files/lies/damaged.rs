@@ -11,6 +11,7 @@ use parquet::file::metadata::{ParquetMetaDataReader, ParquetMetaDataWriter};
 use renma::artifact::publish::publish_bytes;
 use renma::artifact::{Dataset, LoadedModel, NEVER, POSITIONS, PositionRow, Registry, TableRow};
 use renma::config::load_config;
+use renma::generation::Generation;
 use renma::pipeline::train::run::train;
 use renma::pipeline::train::task::TrainTask;
 use renma::pipeline::{Context, StageError};
@@ -158,7 +159,7 @@ fn three_hundred_flipped_bits_are_all_noticed() {
         let task = TrainTask {
             config: config.config.train.clone(),
             seed: 1,
-            generation: 1,
+            generation: Generation(1),
             features: Arc::clone(&config.features),
             datasets: vec![data.clone().into()],
             parent: None,
