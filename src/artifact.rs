@@ -20,6 +20,7 @@ pub mod table;
 pub use crate::statistics::sprt::Verdict;
 pub use dataset::bounds::PARTS_MAX;
 pub use dataset::folder::Dataset;
+pub use dataset::game_id::GameId;
 pub use dataset::games::{GAMES, GameRow};
 pub use dataset::gate_games::{GATE_GAMES, GateGameRow};
 pub use dataset::manifest::{DatasetFormat, DatasetKind, Manifest, Part, RULES};

@@ -4,6 +4,7 @@ pub mod bounds;
 pub mod folder;
 pub mod footer;
 pub mod foreign;
+pub mod game_id;
 pub mod games;
 pub mod gate_games;
 pub mod manifest;

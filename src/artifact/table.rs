@@ -107,11 +107,11 @@ impl Column {
 /// The columns of a kind of file.
 ///
 /// ```
-/// use renma::artifact::{Footer, GAMES, GameRow, NEVER};
+/// use renma::artifact::{Footer, GAMES, GameId, GameRow, NEVER};
 ///
 /// let folder = tempfile::tempdir()?;
 /// let path = folder.path().join("part-00000.parquet");
-/// let row = GameRow { game_id: 7, moves: "f5d6c3".to_owned(), random_plies: Some(2), result: Some(-4), positions: 3 };
+/// let row = GameRow { game_id: GameId(7), moves: "f5d6c3".to_owned(), random_plies: Some(2), result: Some(-4), positions: 3 };
 /// let entry = GAMES.write_rows(&path, &[row], &Footer::new())?;
 /// assert_eq!(entry.rows, 1);
 ///

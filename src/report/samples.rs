@@ -81,6 +81,7 @@ fn points_of(fit: &DepthFit, rows: &[MpcSampleRow]) -> Vec<[f64; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::artifact::GameId;
     use crate::engine::Score;
 
     #[test]
@@ -90,7 +91,7 @@ mod tests {
             empties,
             depth,
             score: Score(score),
-            game_id: 0,
+            game_id: GameId(0),
             player: 1,
             opponent: 2,
             met_depth: 0,

@@ -4,7 +4,9 @@
 
 use crate::support::workspace::{self, Workspace, check_same, copy_folder};
 use renma::artifact::seal::{read_sealed, write_sealed};
-use renma::artifact::{GATE_GAMES, GateGameRow, MPC_SAMPLES, MpcSampleRow, NEVER, Table, TableRow};
+use renma::artifact::{
+    GATE_GAMES, GameId, GateGameRow, MPC_SAMPLES, MpcSampleRow, NEVER, Table, TableRow,
+};
 use renma::engine::{Game, Score, Square, Squares};
 use serde_json::Value;
 use std::path::Path;
@@ -534,7 +536,7 @@ const LIES: [(&str, Lie); 7] = [
     }),
     ("do not begin with one opening", |rows| {
         rows[3] = GateGameRow {
-            game_id: 3,
+            game_id: GameId(3),
             pair: 1,
             candidate_black: false,
             ..rows[1].clone()
@@ -565,7 +567,7 @@ const LIES: [(&str, Lie); 7] = [
     ("has the opening of a pair before it", |rows| {
         for game in [2, 3] {
             rows[game] = GateGameRow {
-                game_id: game as u64,
+                game_id: GameId(game as u64),
                 pair: 1,
                 ..rows[game - 2].clone()
             };
@@ -608,12 +610,13 @@ fn a_match_that_contradicts_its_moves_is_never_published() {
         .read_unlisted(&part, |_| Ok(1 << 20), &NEVER)
         .unwrap()
         .2;
-    let first = GateGameRow::from_batch(&first).unwrap()[0].game_id;
+    let first = GateGameRow::from_batch(&first).unwrap()[0].game_id.0;
     for (words, lie) in LIES {
         falsify_all(&GATE_GAMES, &part, |rows: &mut Vec<GateGameRow>| {
             let number = |rows: &mut Vec<GateGameRow>, change: fn(u64, u64) -> u64, by: u64| {
                 for row in rows {
-                    (row.game_id, row.pair) = (change(row.game_id, by), change(row.pair, by / 2));
+                    row.game_id.0 = change(row.game_id.0, by);
+                    row.pair = change(row.pair, by / 2);
                 }
             };
             number(rows, |id, by| id - by, first);
@@ -649,7 +652,7 @@ fn games_that_were_not_played_are_found_by_the_sample() {
         for game in (1..rows.len()).step_by(2) {
             let other = rows[game - 1].clone();
             rows[game] = GateGameRow {
-                game_id: other.game_id + 1,
+                game_id: GameId(other.game_id.0 + 1),
                 candidate_black: false,
                 result: -other.result,
                 ..other

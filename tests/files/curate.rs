@@ -6,8 +6,8 @@ use renma::artifact::dataset::manifest::content_of;
 use renma::artifact::dataset::verdict::{self, read_verdict};
 use renma::artifact::seal::write_sealed;
 use renma::artifact::{
-    Dataset, Footer, GAMES, GATE_GAMES, GameRow, GateGameRow, MPC_SAMPLES, Manifest, MpcSampleRow,
-    NEVER, POSITIONS, PositionRow, Table, Verdict, VerdictFile,
+    Dataset, Footer, GAMES, GATE_GAMES, GameId, GameRow, GateGameRow, MPC_SAMPLES, Manifest,
+    MpcSampleRow, NEVER, POSITIONS, PositionRow, Table, Verdict, VerdictFile,
 };
 use renma::curate::inspect::{Inspection, Summary, inspect};
 use renma::engine::{ColoredPosition, Ply, Position, Score};
@@ -83,9 +83,9 @@ fn some_labels() -> [PositionRow; 4] {
         (false, 64_000, Some(1000), None),
         (false, -64_000, None, Some(-64)),
     ];
-    let mut game_id = 0;
+    let mut game_id = GameId(0);
     labels.map(|(black_to_move, score, static_score, result)| {
-        game_id += 1;
+        game_id.0 += 1;
         PositionRow {
             game_id,
             black_to_move,
@@ -562,7 +562,7 @@ fn games_of_a_gate_that_were_never_played_are_named() {
         ),
         (
             "a number",
-            |rows, _| rows[3].game_id = 3,
+            |rows, _| rows[3].game_id = GameId(3),
             "in the place of game 19",
         ),
         (
@@ -755,7 +755,7 @@ fn samples_that_no_search_can_have_found_are_named() {
         ),
         (
             "the last sample",
-            |rows, _| rows.retain(|row| row.game_id < 23),
+            |rows, _| rows.retain(|row| row.game_id < GameId(23)),
             " samples, ",
         ),
         (
@@ -771,7 +771,7 @@ fn samples_that_no_search_can_have_found_are_named() {
         ),
         (
             "another game",
-            |rows, _| rows.iter_mut().for_each(|row| row.game_id += 1),
+            |rows, _| rows.iter_mut().for_each(|row| row.game_id.0 += 1),
             "in the place of sample 48 of game 12",
         ),
         (
@@ -889,7 +889,7 @@ fn each_column_of_positions_is_compared_with_the_moves_and_the_config() {
     let changes: [(&str, PositionChange, &str); 20] = [
         (
             "game_id",
-            |rows, _| rows[0].game_id += 1,
+            |rows, _| rows[0].game_id.0 += 1,
             "game 25 has 0 rows",
         ),
         ("ply", |rows, _| rows[9].ply += 2, "ply 9 has no row"),
@@ -1010,7 +1010,7 @@ fn each_column_of_games_is_compared_with_the_moves_and_the_config() {
     let changes: [(&str, GameChange, &str); 6] = [
         (
             "game_id",
-            |rows, _| rows[0].game_id = 7,
+            |rows, _| rows[0].game_id = GameId(7),
             "game 25 is missing: 7 is in its place",
         ),
         (
@@ -1071,7 +1071,7 @@ fn rows_are_those_that_the_config_asks_for() {
         refused(&workspace, what, words);
     };
     let later = |rows: &mut Vec<PositionRow>, _: &mut Footer| {
-        rows.retain(|row| (row.game_id, row.ply) != (0, 3));
+        rows.retain(|row| (row.game_id, row.ply) != (GameId(0), 3));
     };
     let fewer = |rows: &mut Vec<GameRow>, _: &mut Footer| rows[0].positions -= 1;
     check(
@@ -1127,7 +1127,7 @@ fn rows_are_those_that_the_config_asks_for() {
 
 #[test]
 fn imported_positions_of_a_game_do_not_contradict_each_other() {
-    let change: PositionChange = |rows, _| rows.iter_mut().for_each(|row| row.game_id = 0);
+    let change: PositionChange = |rows, _| rows.iter_mut().for_each(|row| row.game_id = GameId(0));
     let workspace = Workspace::new();
     copy_folder(&RUN.path("some"), &workspace.path("data"));
     let table = renma::artifact::DatasetKind::Imported.table(&POSITIONS);

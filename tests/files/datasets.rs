@@ -4,8 +4,8 @@ use crate::support::workspace::{Outcome, Workspace, all_paths, copy_folder};
 use renma::artifact::dataset::manifest::{content_of, part_name};
 use renma::artifact::dataset::verify::strangers;
 use renma::artifact::{
-    ContentHash, Dataset, DatasetFormat, DatasetKind, FileEntry, Manifest, NEVER, PARTS_MAX, Part,
-    PositionRow, RULES,
+    ContentHash, Dataset, DatasetFormat, DatasetKind, FileEntry, GameId, Manifest, NEVER,
+    PARTS_MAX, Part, PositionRow, RULES,
 };
 use renma::generation::Generation;
 use rustix::time::{ClockId, clock_gettime};
@@ -277,7 +277,7 @@ fn repeated_datasets(workspace: &Workspace) -> String {
     let of_data = positions(workspace, "data").into_iter();
     let of_data = of_data
         .map(|row| PositionRow {
-            game_id: row.game_id + 30,
+            game_id: GameId(row.game_id.0 + 30),
             ..row
         })
         .collect();

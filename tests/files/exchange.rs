@@ -10,7 +10,7 @@ use arrow::datatypes::Field;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
 use parquet::file::properties::WriterProperties;
-use renma::artifact::{Dataset, GameRow, NEVER, PositionRow};
+use renma::artifact::{Dataset, GameId, GameRow, NEVER, PositionRow};
 use renma::engine::{Black, ColoredPosition, Game, Ply, Score, Squares, White};
 use std::path::Path;
 use std::sync::Arc;
@@ -86,7 +86,7 @@ fn every_wthor_game_has_its_result_and_its_positions() {
     let expected = expected_games();
     assert_eq!(found.len(), expected.len());
     let mut rest = &all_rows[..];
-    for (id, (game, expected)) in (0..).zip(found.iter().zip(&expected)) {
+    for (id, (game, expected)) in (0..).map(GameId).zip(found.iter().zip(&expected)) {
         assert_eq!((game.game_id, game.moves.as_str()), (id, expected.moves));
         assert_eq!(
             (game.result, game.random_plies),
@@ -359,7 +359,7 @@ fn text_lines_become_scored_positions() {
         [Some(Score(4000)), Some(Score(-1500))]
     );
     assert_eq!(
-        found.iter().map(|row| row.game_id).collect::<Vec<_>>(),
+        found.iter().map(|row| row.game_id.0).collect::<Vec<_>>(),
         [0, 1]
     );
     assert_eq!(
@@ -608,7 +608,7 @@ fn anybodys_parquet_becomes_a_dataset() {
         [Some(2), None, Some(-64)]
     );
     assert_eq!(
-        found.iter().map(|row| row.game_id).collect::<Vec<_>>(),
+        found.iter().map(|row| row.game_id.0).collect::<Vec<_>>(),
         [0, 1, 2]
     );
     assert_eq!(
@@ -799,7 +799,7 @@ fn rows_that_share_a_game_id_are_one_game_or_are_left_out() {
         );
         let found: Vec<u64> = rows(&workspace.path("out"))
             .iter()
-            .map(|row| row.game_id)
+            .map(|row| row.game_id.0)
             .collect();
         assert_eq!(found, expected, "{words:?}");
         workspace.done("dataset verify out");
@@ -814,7 +814,7 @@ fn a_game_whose_rows_contradict_each_other_is_left_out() {
     let row = |game_id: u64, place: u8, result: i8| {
         let unlabeled = PositionRow::unlabeled(played[usize::from(place)], Ply(place));
         PositionRow {
-            game_id,
+            game_id: GameId(game_id),
             result: Some(result),
             ..unlabeled
         }

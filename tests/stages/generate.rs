@@ -740,7 +740,7 @@ fn every_game_replays_to_its_rows() {
                 check(&game, &rows[begin..end], &checked);
                 passes += usize::from(rows[end - 1].ply) + 1
                     - (60 - usize::from(rows[end - 1].empties) + 1);
-                ids.push(game.game_id);
+                ids.push(game.game_id.0);
                 begin = end;
             }
             assert_eq!(begin, rows.len(), "{name}: part {part} has rows of no game");

@@ -52,7 +52,7 @@ fn it_has_2000_exact_positions_odd_and_even_one_per_game() {
             "{row:?}"
         );
     }
-    let games: BTreeSet<u64> = rows.iter().map(|row| row.game_id).collect();
+    let games: BTreeSet<_> = rows.iter().map(|row| row.game_id).collect();
     let positions: BTreeSet<[u64; 2]> = rows
         .iter()
         .map(|row| {

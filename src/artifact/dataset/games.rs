@@ -1,5 +1,6 @@
 //! The games table: one row per game.
 
+use super::game_id::GameId;
 use crate::artifact::table::Table;
 use crate::artifact::table::row::{TableRow, table_rows};
 
@@ -9,7 +10,7 @@ table_rows! {
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct GameRow {
         /// the game, unique in the dataset
-        game_id: u64, Delta;
+        game_id: GameId, Delta;
         /// the moves as f5d6c3..., passes left out
         moves: String, Plain;
         /// opening plies played at random

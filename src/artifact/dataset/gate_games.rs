@@ -1,5 +1,6 @@
 //! The games of a gate: everything needed to play them again.
 
+use super::game_id::GameId;
 use crate::artifact::table::Table;
 use crate::artifact::table::row::{TableRow, table_rows};
 
@@ -8,7 +9,7 @@ table_rows! {
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct GateGameRow {
         /// the game: twice the pair, plus one for the second of the pair
-        game_id: u64, Delta;
+        game_id: GameId, Delta;
         /// the opening, played once with each color
         pair: u64, Delta;
         /// whether the candidate plays black

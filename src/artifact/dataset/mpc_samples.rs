@@ -1,6 +1,7 @@
 //! The samples of a fit of MPC statistics: full-width searches of the same position to every depth
 //! wanted.
 
+use super::game_id::GameId;
 use crate::artifact::table::Table;
 use crate::artifact::table::row::{TableRow, table_rows};
 use crate::engine::Score;
@@ -12,7 +13,7 @@ table_rows! {
         /// the position
         sample_id: u64, Delta;
         /// the game that it, or the search that met it, is from
-        game_id: u64, Delta;
+        game_id: GameId, Delta;
         /// empty squares
         empties: u8, Dictionary;
         /// discs of the side to move, bit i for square i

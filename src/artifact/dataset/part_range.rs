@@ -1,6 +1,7 @@
 //! The parts into which items are divided: the edges of a part depend on its number and on nothing
 //! else.
 
+use super::game_id::GameId;
 use super::manifest::Part;
 use crate::artifact::table::FileEntry;
 use std::collections::BTreeMap;
@@ -42,6 +43,11 @@ impl PartRange {
     /// The numbers of its items.
     pub const fn ids(&self) -> Range<u64> {
         self.first..self.first + self.count
+    }
+
+    /// The games, where these are the items.
+    pub const fn games(&self) -> Range<GameId> {
+        GameId(self.first)..GameId(self.first + self.count)
     }
 
     /// How a manifest lists it.

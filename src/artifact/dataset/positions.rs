@@ -1,5 +1,6 @@
 //! The positions table: one row for each position with a legal move.
 
+use super::game_id::GameId;
 use crate::artifact::table::Table;
 use crate::artifact::table::row::{TableRow, table_rows};
 use crate::engine::{Black, ColoredPosition, Ply, Position, Score, White};
@@ -10,7 +11,7 @@ table_rows! {
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct PositionRow {
         /// the game, unique in the dataset
-        game_id: u64, Delta;
+        game_id: GameId, Delta;
         /// half-moves before this position, passes included
         ply: u8, Dictionary;
         /// empty squares

@@ -2,6 +2,7 @@
 //! rules.
 
 use super::folder::Dataset;
+use super::game_id::GameId;
 use super::games::{GAMES, GameRow};
 use super::manifest::{DatasetKind, part_index};
 use super::positions::{POSITIONS, PositionRow, contradiction};
@@ -63,7 +64,7 @@ fn verify_games(
         )));
     }
     let mut rest = rows;
-    for (id, game) in (part.first..).zip(games) {
+    for (id, game) in (part.first..).map(GameId).zip(games) {
         if stop.load(Ordering::Relaxed) {
             return Err(ArtifactError::Interrupted);
         }
@@ -115,15 +116,15 @@ fn verify_lone_positions(
     let part = &dataset.manifest().parts[index];
     let mut next = part.first;
     for (number, row) in rows.iter().enumerate() {
-        let continues = part.first < next && row.game_id == next - 1;
-        if !continues && row.game_id != next {
+        let continues = part.first < next && row.game_id == GameId(next - 1);
+        if !continues && row.game_id != GameId(next) {
             return Err(dataset.damaged(
                 &POSITIONS,
                 index,
                 format!("row {number}: game {next} is missing"),
             ));
         }
-        next = row.game_id + 1;
+        next = row.game_id.0 + 1;
     }
     let mut number = 0;
     for game in rows.chunk_by(|left, right| left.game_id == right.game_id) {

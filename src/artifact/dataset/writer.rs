@@ -2,6 +2,7 @@
 
 use super::folder::part_path;
 use super::footer::{base_footer, part_footer};
+use super::game_id::GameId;
 use super::games::{GameRow, IMPORTED_GAMES};
 use super::manifest::{DatasetFormat, DatasetKind, Manifest, Part, check_part_count};
 use super::positions::{IMPORTED_POSITIONS, PositionRow};
@@ -120,7 +121,7 @@ impl DatasetWriter {
 
     /// Adds a game, numbered after those before it.
     pub fn push(&mut self, game: ImportedGame) -> Result<(), ArtifactError> {
-        let game_id = self.first_waiting() + self.waiting;
+        let game_id = GameId(self.first_waiting() + self.waiting);
         if let Some(moves) = game.moves {
             let positions = u8::try_from(game.rows.len()).expect("a game has at most 60 moves");
             self.games.push(GameRow {

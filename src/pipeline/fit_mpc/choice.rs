@@ -165,6 +165,7 @@ impl Judge<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::artifact::GameId;
     use crate::engine::Position;
     use crate::pipeline::fit_mpc::sample::{MetIn, Searched};
 
@@ -198,7 +199,7 @@ mod tests {
             .collect();
         Sample {
             id: 0,
-            game: 0,
+            game: GameId(0),
             position: Position::START,
             met: Some(MetIn {
                 depth: 5,

@@ -5,6 +5,7 @@ use super::metrics::{Deep, DepthFit, HeldOut, Pair};
 use super::sample::Sample;
 use super::sums::rounded;
 use super::task::FOLDS;
+use crate::artifact::GameId;
 use crate::engine::{Discs, LEVELS, MpcEntry, Score};
 use crate::pipeline::{Context, StageError};
 use crate::random::{Stream, belongs};
@@ -75,7 +76,7 @@ pub(super) fn held_out(
     table: &[DepthFit],
     context: Context<'_>,
 ) -> Result<Vec<HeldOut>, StageError> {
-    let folds: BTreeMap<u64, u32> = samples
+    let folds: BTreeMap<GameId, u32> = samples
         .iter()
         .map(|sample| (sample.game, fold_of(seed, sample.game)))
         .collect();
@@ -124,10 +125,10 @@ pub(super) fn held_out(
 }
 
 /// The fold of a game, from 0: the first of ever larger shares of all games that it belongs to.
-fn fold_of(seed: u64, game: u64) -> u32 {
+fn fold_of(seed: u64, game: GameId) -> u32 {
     let shares = (1..FOLDS).map(|fold| f64::from(fold) / f64::from(FOLDS));
     shares
-        .take_while(|&share| !belongs(seed, Stream::Validation, &game.to_le_bytes(), share))
+        .take_while(|&share| !belongs(seed, Stream::Validation, &game.0.to_le_bytes(), share))
         .count() as u32
 }
 
@@ -138,7 +139,7 @@ mod tests {
     #[test]
     fn folds_hold_equal_shares_of_the_games() {
         let mut counts = [0; FOLDS as usize];
-        (0..10_000).for_each(|game| counts[fold_of(1, game) as usize] += 1);
+        (0..10_000).for_each(|game| counts[fold_of(1, GameId(game)) as usize] += 1);
         assert!(
             counts.iter().all(|count| (1_850..2_150).contains(count)),
             "{counts:?}"

@@ -164,6 +164,7 @@ mod tests {
     use super::super::metrics::RANGES;
     use super::super::sample::Searched;
     use super::*;
+    use crate::artifact::GameId;
     use crate::pipeline::fixtures::position;
     use crate::random::{Stream, stream};
 
@@ -172,7 +173,7 @@ mod tests {
     fn fits(groups: &[(u8, &[[i32; 2]])]) -> Vec<DepthFit> {
         let sample = |empties: u8, scores: &[i32; 2]| Sample {
             id: 0,
-            game: 0,
+            game: GameId(0),
             position: position(1, empties),
             met: None,
             depths: scores

@@ -4,6 +4,7 @@ use super::proof::SampleProof;
 use super::recipe::recipe;
 use super::sample::{Sample, Sampler};
 use super::task::{FACTS, FitMpcTask};
+use crate::artifact::GameId;
 use crate::artifact::{
     ArtifactError, Footer, MPC_SAMPLES, MpcSampleRow, PartRange, Table, TableRow,
 };
@@ -41,7 +42,11 @@ pub fn sample_until(
     context: Context<'_>,
 ) -> Result<u64, StageError> {
     let mut sampler = Sampler::new(task, context.stop);
-    make_until(task.config.games, |game| sampler.samples(game), is_enough)
+    make_until(
+        task.config.games,
+        |game| sampler.samples(GameId(game)),
+        is_enough,
+    )
 }
 
 impl PartKind for &FitMpcTask {
@@ -69,7 +74,7 @@ impl PartKind for &FitMpcTask {
             Sample::from_rows(&MpcSampleRow::from_batch(rows).ok()?, self.config.depth_max).ok()?;
         samples
             .iter()
-            .all(|sample| range.ids().contains(&sample.game))
+            .all(|sample| range.games().contains(&sample.game))
             .then_some(samples)
     }
 
@@ -85,8 +90,9 @@ impl PartKind for &FitMpcTask {
         context: Context<'_>,
     ) -> Result<(), StageError> {
         let sampler = || Sampler::new(self, context.stop);
+        let samples = |sampler: &mut Sampler<'_>, game| sampler.samples(GameId(game));
         let mut publish = |range: &PartRange, games: Vec<Vec<Sample>>| sink(range, games.concat());
-        make_items(ranges, sampler, Sampler::samples, &mut publish, context)
+        make_items(ranges, sampler, samples, &mut publish, context)
     }
 
     fn count(samples: &Vec<Sample>) -> Vec<(&'static str, u64)> {
@@ -103,7 +109,7 @@ impl PartKind for &FitMpcTask {
     ) -> Option<(&'static Table, String)> {
         let stored = stored
             .iter()
-            .filter(|sample| range.ids().contains(&sample.game));
+            .filter(|sample| range.games().contains(&sample.game));
         let reason = || {
             format!(
                 "the samples of game {} are not those of its searches",

@@ -3,6 +3,7 @@
 
 use super::sample::{MetIn, Sample};
 use super::task::{FitMpcConfig, Sampling};
+use crate::artifact::GameId;
 use crate::artifact::dataset::recipe::check_footers;
 use crate::artifact::{ArtifactError, Dataset, MPC_SAMPLES, MpcSampleRow, Part, Settings};
 use crate::engine::Score;
@@ -57,7 +58,7 @@ impl PartProof for SampleProof {
 fn check_ids(part: &Part, samples: &[Sample], game_samples: u64) -> Result<(), String> {
     let games = part.first..part.first + part.count;
     let expected = games.flat_map(|game| {
-        (game * game_samples..(game + 1) * game_samples).map(move |id| (id, game))
+        (game * game_samples..(game + 1) * game_samples).map(move |id| (id, GameId(game)))
     });
     let found = samples.iter().map(|sample| (sample.id, sample.game));
     let differing = expected
@@ -151,7 +152,7 @@ mod tests {
         });
         let sample = Sample {
             id: 0,
-            game: 0,
+            game: GameId(0),
             position,
             met: None,
             depths: Vec::new(),

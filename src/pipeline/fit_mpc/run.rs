@@ -121,7 +121,7 @@ fn fit_source(
         let publish = |range: &PartRange| {
             let of_range = samples
                 .iter()
-                .filter(|sample| range.ids().contains(&sample.game));
+                .filter(|sample| range.games().contains(&sample.game));
             parts.publish(range, &of_range.cloned().collect())
         };
         parts.finish(

@@ -2,6 +2,7 @@
 //! searches, with their full-width scores.
 
 use super::task::{FitMpcTask, PLAY_DEPTH, RANDOM_PLIES, Sampling};
+use crate::artifact::GameId;
 use crate::artifact::MpcSampleRow;
 use crate::engine::{
     Depth, Game, Limits, MpcLevel, MpcTable, NodeRequest, Opponent, Player, Ply, Position, Score,
@@ -45,7 +46,7 @@ pub struct Sample {
     /// Unique in the dataset.
     pub id: u64,
     /// The game it comes from.
-    pub game: u64,
+    pub game: GameId,
     /// The position, whose side to move has a move.
     pub position: Position,
     /// Where a search met it; `None` for a position of the game.
@@ -179,7 +180,7 @@ impl<'t> Sampler<'t> {
     }
 
     /// The samples of a game with their scores.
-    pub(super) fn samples(&mut self, game: u64) -> Result<Vec<Sample>, Stopped> {
+    pub(super) fn samples(&mut self, game: GameId) -> Result<Vec<Sample>, Stopped> {
         let mut samples = self.positions(game)?;
         for sample in &mut samples {
             self.score(sample)?;
@@ -188,13 +189,13 @@ impl<'t> Sampler<'t> {
     }
 
     /// The samples of a game without scores.
-    pub(super) fn positions(&mut self, game: u64) -> Result<Vec<Sample>, Stopped> {
+    pub(super) fn positions(&mut self, game: GameId) -> Result<Vec<Sample>, Stopped> {
         let mut rng = stream(
             self.task.seed,
-            Stream::MpcSample(self.task.generation.0, game),
+            Stream::MpcSample(self.task.generation.0, game.0),
         );
         let positions = self.game_positions(&mut rng)?;
-        let first = game * positions.len() as u64;
+        let first = game.0 * positions.len() as u64;
         let samples = (first..).zip(positions).map(|(id, position)| {
             let (position, met) = self.met(&mut rng, position)?.unwrap_or((position, None));
             Ok(Sample {
@@ -341,7 +342,7 @@ mod tests {
         });
         let first = Sample {
             id: 4,
-            game: 2,
+            game: GameId(2),
             position: Position::START,
             met,
             depths,
@@ -372,7 +373,7 @@ mod tests {
     #[test]
     fn rows_that_no_search_makes_are_no_samples() {
         let faults: [fn(&mut MpcSampleRow); 9] = [
-            |row| row.game_id += 1,
+            |row| row.game_id.0 += 1,
             |row| row.player = 0,
             |row| row.opponent = 0,
             |row| row.player = u64::MAX,

@@ -7,6 +7,7 @@ use super::metrics::{Deep, DepthFit, Pair};
 use super::sample::{Sample, Sampler, Searched};
 use super::sums::{Deviation, FittedLine, Tails, rounded};
 use super::task::FitMpcTask;
+use crate::artifact::GameId;
 use crate::engine::{DEEP_MAX, Depth, LEVELS, Position, Score};
 use crate::pipeline::{Context, StageError};
 use crate::statistics::point_sums::PointSums;
@@ -21,7 +22,7 @@ pub fn fit(
     let positions = |sampler: &mut Sampler<'_>, game| {
         context.check()?;
         context.progress.advance(1);
-        Ok(sampler.positions(game)?)
+        Ok(sampler.positions(GameId(game))?)
     };
     let games: Result<Vec<Vec<Sample>>, StageError> = (0..task.config.games)
         .into_par_iter()

@@ -113,7 +113,7 @@ impl PartKind for Batches<'_> {
         let rows = GateGameRow::from_batch(rows).ok()?;
         let openings = serde_json::from_str(footer.get(OPENINGS_KEY)?).ok()?;
         rows.iter()
-            .map(|row| row.game_id)
+            .map(|row| row.game_id.0)
             .eq(2 * range.first..2 * range.ids().end)
             .then_some(BatchRows { rows, openings })
     }

@@ -5,6 +5,7 @@ use super::decider::Decider;
 use super::openings::Openings;
 use super::play::Players;
 use super::task::GateTask;
+use crate::artifact::GameId;
 use crate::artifact::{GateGameRow, OpeningCounts, PartRange};
 use crate::engine::Stopped;
 use crate::pipeline::parts::Sink;
@@ -127,10 +128,10 @@ pub fn play_batches(
     let games_played = AtomicU64::new(0);
     let play = |players: &mut Players<'_>, pair: u64| {
         let opening = opening_of(pair)?;
-        let first = players.play(2 * pair, &opening.moves)?;
+        let first = players.play(GameId(2 * pair), &opening.moves)?;
         // The other game counts when the pair is complete.
         context.progress.advance(1);
-        let rows = [first, players.play(2 * pair + 1, &opening.moves)?];
+        let rows = [first, players.play(GameId(2 * pair + 1), &opening.moves)?];
         games_played.fetch_add(2, Ordering::Relaxed);
         Ok((rows, opening.counts))
     };

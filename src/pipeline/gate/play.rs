@@ -1,6 +1,7 @@
 //! Gate games: each opening is played once with each color, by the same search with two models.
 
 use super::task::{BALANCE_DEPTH, BALANCE_DISCS, GateConfig, GateMode, TABLE_BITS};
+use crate::artifact::GameId;
 use crate::artifact::{GateGameRow, Model};
 use crate::engine::{Depth, Game, Limits, Position, Searcher, Square, Stopped};
 use crate::pipeline::selective::selective;
@@ -60,8 +61,8 @@ impl<'m> Players<'m> {
 
     /// Plays a game from its opening to the end, unless one of its searches is stopped: then there
     /// is no game.
-    pub fn play(&mut self, id: u64, opening: &[Square]) -> Result<GateGameRow, Stopped> {
-        let candidate_black = id.is_multiple_of(2);
+    pub fn play(&mut self, game_id: GameId, opening: &[Square]) -> Result<GateGameRow, Stopped> {
+        let candidate_black = game_id.0.is_multiple_of(2);
         let mut game =
             Game::from_moves(opening.iter().copied()).expect("the opening was played by the rules");
         self.candidate.0.clear();
@@ -82,8 +83,8 @@ impl<'m> Players<'m> {
         }
         let black = game.black_discs().0 as i8;
         Ok(GateGameRow {
-            game_id: id,
-            pair: id / 2,
+            game_id,
+            pair: game_id.0 / 2,
             candidate_black,
             opening_plies: opening.len() as u8,
             moves: game.transcript(),

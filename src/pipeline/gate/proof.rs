@@ -2,6 +2,7 @@
 //! their results.
 
 use super::task::{BATCH_PAIRS, GateConfig};
+use crate::artifact::GameId;
 use crate::artifact::dataset::recipe::check_footers;
 use crate::artifact::{ArtifactError, Dataset, GATE_GAMES, GateGameRow, Settings, Table};
 use crate::engine::{Discs, Game, Position};
@@ -96,14 +97,14 @@ impl PartProof for PairProof {
 
 /// The two games of a pair begin with one opening, and each side plays black once.
 fn check_pair(pair: u64, games: &[GateGameRow], opening_plies: u8) -> Result<(), String> {
-    for (id, game) in (2 * pair..).zip(games) {
+    for (id, game) in (2 * pair..).map(GameId).zip(games) {
         if game.opening_plies != opening_plies {
             return Err(format!(
                 "game {id} has {} opening_plies, {opening_plies} expected",
                 game.opening_plies
             ));
         }
-        if (game.game_id, game.pair, game.candidate_black) != (id, pair, id.is_multiple_of(2)) {
+        if (game.game_id, game.pair, game.candidate_black) != (id, pair, id.0.is_multiple_of(2)) {
             let GateGameRow {
                 game_id,
                 pair,

@@ -2,6 +2,7 @@
 
 use super::play::Players;
 use super::task::{ALGORITHM, GateConfig};
+use crate::artifact::GameId;
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::footer::setting_in;
 use crate::artifact::{ArtifactError, Dataset, GATE_GAMES, GateGameRow, Model, Table};
@@ -72,7 +73,7 @@ impl<'a> Remake<'a> {
             let moves = Game::from_transcript(&stored.moves)
                 .map_err(|error| damaged(format!("game {id}: {error}")))?;
             let opening: Vec<_> = moves.moves().take(stored.opening_plies.into()).collect();
-            if players.play(id, &opening)? != *stored {
+            if players.play(GameId(id), &opening)? != *stored {
                 return Err(damaged(format!("game {id} does not play out the same again")).into());
             }
             count += 1;

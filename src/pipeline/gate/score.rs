@@ -38,10 +38,11 @@ pub(super) fn pair_counts(rows: &[GateGameRow]) -> PairCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::artifact::GameId;
 
     fn rows(results: &[i8]) -> Vec<GateGameRow> {
         let row = |(id, &result): (u64, &i8)| GateGameRow {
-            game_id: id,
+            game_id: GameId(id),
             pair: id / 2,
             candidate_black: id % 2 == 0,
             opening_plies: 8,

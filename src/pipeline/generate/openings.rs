@@ -1,6 +1,7 @@
 //! How games begin: by random plies, or from a book.
 
 use super::task::{GenerateConfig, OpeningChoice};
+use crate::artifact::GameId;
 use crate::artifact::GameRow;
 use crate::engine::{Game, Ply};
 use crate::pipeline::StageError;
@@ -28,9 +29,10 @@ impl<'a> Openings<'a> {
     }
 
     /// How a game begins; `random_plies` more are drawn for it.
-    pub(super) fn of(&self, game_id: u64, random_plies: u8) -> Game {
+    pub(super) fn of(&self, game_id: GameId, random_plies: u8) -> Game {
         let opening = match self {
             Self::InTurn(openings) => game_id
+                .0
                 .checked_rem(openings.len() as u64)
                 .map(|place| openings[place as usize].clone()),
             Self::Played(games) => played(games, game_id, random_plies),
@@ -41,7 +43,7 @@ impl<'a> Openings<'a> {
 
 /// The moves before the random plies of a game's opening. A game that ended in its opening does not
 /// tell where these began: all of its moves are taken.
-fn played(games: &[&GameRow], game_id: u64, random_plies: u8) -> Option<Game> {
+fn played(games: &[&GameRow], game_id: GameId, random_plies: u8) -> Option<Game> {
     let row = games.iter().find(|row| row.game_id == game_id)?;
     let game = Game::from_transcript(&row.moves).ok()?;
     let opening_plies = row.random_plies?;
@@ -62,9 +64,12 @@ mod tests {
         let lines = ["f5d6", "f5f6", "f5f4"].map(|line| Game::from_transcript(line).unwrap());
         let openings = Openings::InTurn(lines.to_vec());
         assert_eq!(
-            [0, 1, 5].map(|id| openings.of(id, 0)),
+            [0, 1, 5].map(|id| openings.of(GameId(id), 0)),
             [0, 1, 2].map(|place| lines[place].clone())
         );
-        assert_eq!(Openings::InTurn(Vec::new()).of(5, 8), Game::default());
+        assert_eq!(
+            Openings::InTurn(Vec::new()).of(GameId(5), 8),
+            Game::default()
+        );
     }
 }

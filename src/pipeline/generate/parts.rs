@@ -6,6 +6,7 @@ use super::proof::GameProof;
 use super::recipe::recipe;
 use super::remake::difference;
 use super::task::{FACTS, GenerateTask};
+use crate::artifact::GameId;
 use crate::artifact::dataset::bounds::GAME_ROWS_MAX;
 use crate::artifact::{
     ArtifactError, Footer, GAMES, GameRow, POSITIONS, PartRange, PositionRow, Table, TableRow,
@@ -111,7 +112,8 @@ impl PartKind for &GenerateTask {
                 context.stop,
             )
         };
-        make_items(ranges, player, SelfplayPlayer::play, sink, context)
+        let play = |player: &mut SelfplayPlayer<'_>, game| player.play(GameId(game));
+        make_items(ranges, player, play, sink, context)
     }
 
     fn count(games: &Vec<SelfplayGame>) -> Vec<(&'static str, u64)> {

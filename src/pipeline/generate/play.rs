@@ -2,6 +2,7 @@
 
 use super::openings::Openings;
 use super::task::{EXPLORATION_EMPTIES, GenerateConfig, TABLE_BITS};
+use crate::artifact::GameId;
 use crate::artifact::{GameRow, Model, PositionRow};
 use crate::engine::{
     Depth, Game, Limits, Ply, Position, SearchResult, Searcher, Square, Squares, Stopped,
@@ -72,8 +73,8 @@ impl<'a> SelfplayPlayer<'a> {
     }
 
     /// Plays a game, unless one of its searches is stopped: then there is no game.
-    pub fn play(&mut self, game_id: u64) -> Result<SelfplayGame, Stopped> {
-        let mut rng = stream(self.seed, Stream::Game(self.generation.0, game_id));
+    pub fn play(&mut self, game_id: GameId) -> Result<SelfplayGame, Stopped> {
+        let mut rng = stream(self.seed, Stream::Game(self.generation.0, game_id.0));
         let mut game = Game::default();
         // Those that end the opening.
         let random_plies = between(

@@ -4,6 +4,7 @@ use super::openings::Openings;
 use super::play::{SelfplayGame, SelfplayPlayer};
 use super::recipe::origin_of;
 use super::task::{ALGORITHM, GenerateConfig, OpeningChoice};
+use crate::artifact::GameId;
 use crate::artifact::{ArtifactError, Dataset, GAMES, Model, POSITIONS, Table};
 use crate::pipeline::item_sample::ItemSample;
 use crate::pipeline::keys::Checked;
@@ -89,7 +90,7 @@ impl<'a> Remake<'a> {
         );
         let mut count = 0;
         for id in wanted {
-            if let Some((table, reason)) = difference(&games, &player.play(id)?) {
+            if let Some((table, reason)) = difference(&games, &player.play(GameId(id))?) {
                 return Err(self.dataset.damaged(table, index, reason).into());
             }
             count += 1;

@@ -4,6 +4,7 @@ use super::openings::Openings;
 use super::parts::selfplay_parts;
 use super::play::SelfplayPlayer;
 use super::task::{GenerateReport, GenerateTask};
+use crate::artifact::GameId;
 use crate::artifact::{FolderLock, Manifest, POSITIONS};
 use crate::pipeline::parts::PartsReport;
 use crate::pipeline::workers::make_until;
@@ -50,7 +51,11 @@ pub fn play_until(
         &task.model.model,
         context.stop,
     );
-    make_until(task.config.games, |game| player.play(game), is_enough)
+    make_until(
+        task.config.games,
+        |game| player.play(GameId(game)),
+        is_enough,
+    )
 }
 
 fn report(manifest: &Manifest, PartsReport { skipped, made }: &PartsReport) -> GenerateReport {

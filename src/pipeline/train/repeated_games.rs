@@ -1,6 +1,7 @@
 //! Whether datasets repeat each other's games. A game counts once: the second time, it would only
 //! weigh more.
 
+use crate::artifact::GameId;
 use crate::artifact::publish::exists;
 use crate::artifact::{ArtifactError, Dataset, PositionRow};
 use crate::engine::Position;
@@ -33,7 +34,7 @@ pub(super) fn game_name(game: &[(Position, PositionRow)]) -> [u8; 16] {
 /// A game as it is compared.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ComparedGame {
-    id: u64,
+    id: GameId,
     /// The hash of its name.
     key: u64,
 }
@@ -54,7 +55,7 @@ impl Comparison {
     }
 
     /// A game, if it is compared.
-    pub(super) fn game(self, id: u64, name: &[u8; 16]) -> Option<ComparedGame> {
+    pub(super) fn game(self, id: GameId, name: &[u8; 16]) -> Option<ComparedGame> {
         let key = u64::from_le_bytes(
             *blake3::hash(name)
                 .as_bytes()
@@ -249,7 +250,8 @@ mod tests {
             .map(|(name, parts)| dataset(name, parts.iter().map(Vec::len)))
             .collect();
         let comparison = Comparison::new(&datasets);
-        let game = |(id, name): (u64, &u64)| comparison.game(id, &u128::from(*name).to_le_bytes());
+        let game =
+            |(id, name): (u64, &u64)| comparison.game(GameId(id), &u128::from(*name).to_le_bytes());
         let parts: Vec<Vec<ComparedGame>> = parts
             .iter()
             .map(|part| (0..).zip(*part).filter_map(game).collect())
@@ -380,7 +382,7 @@ mod tests {
         let datasets = [dataset("many", [1000; 600].into_iter())];
         let comparison = Comparison::new(&datasets);
         let compared = (0..600_000_u128)
-            .filter(|name| comparison.game(0, &name.to_le_bytes()).is_some())
+            .filter(|name| comparison.game(GameId(0), &name.to_le_bytes()).is_some())
             .count();
         assert!((195_000..205_000).contains(&compared), "{compared}");
     }

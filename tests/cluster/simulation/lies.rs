@@ -18,7 +18,7 @@ type Change<R> = fn(&mut R);
 
 /// A different value for each column of a position.
 const OF_POSITIONS: [(&str, Change<PositionRow>); 14] = [
-    ("game_id", |row| row.game_id += 1),
+    ("game_id", |row| row.game_id.0 += 1),
     ("ply", |row| row.ply += 1),
     ("empties", |row| {
         row.empties = row.empties.saturating_sub(1) + 2 * u8::from(row.empties == 0);
@@ -51,7 +51,7 @@ const OF_POSITIONS: [(&str, Change<PositionRow>); 14] = [
 ];
 
 const OF_GAMES: [(&str, Change<GameRow>); 5] = [
-    ("game_id", |row| row.game_id += 1),
+    ("game_id", |row| row.game_id.0 += 1),
     ("moves", |row| row.moves.truncate(row.moves.len() - 2)),
     ("random_plies", |row| {
         row.random_plies = row.random_plies.map(|plies| plies + 1);
@@ -61,7 +61,7 @@ const OF_GAMES: [(&str, Change<GameRow>); 5] = [
 ];
 
 const OF_MATCHES: [(&str, Change<GateGameRow>); 6] = [
-    ("game_id", |row| row.game_id += 1),
+    ("game_id", |row| row.game_id.0 += 1),
     ("pair", |row| row.pair += 1),
     ("candidate_black", |row| {
         row.candidate_black = !row.candidate_black;

@@ -16,8 +16,8 @@ use renma::artifact::publish::publish_bytes;
 use renma::artifact::seal::{read_sealed, write_sealed};
 use renma::artifact::step::settings_hash;
 use renma::artifact::{
-    ContentHash, Dataset, DatasetKind, GAMES, GATE_GAMES, GateGameRow, MPC_SAMPLES, Manifest,
-    MpcSampleRow, NEVER, POSITIONS, PositionRow, TableRow,
+    ContentHash, Dataset, DatasetKind, GAMES, GATE_GAMES, GameId, GateGameRow, MPC_SAMPLES,
+    Manifest, MpcSampleRow, NEVER, POSITIONS, PositionRow, TableRow,
 };
 use renma::cluster::plan::build;
 use renma::engine::Score;
@@ -366,7 +366,7 @@ fn samples_that_no_search_has_found_are_searched_again() {
             row.score = Score(if row.depth == 0 { i32::MIN } else { i32::MAX });
         }),
         ("nodes", |row| row.nodes = u64::MAX),
-        ("games", |row| row.game_id = u64::MAX),
+        ("games", |row| row.game_id = GameId(u64::MAX)),
         ("boards", |row| row.player |= row.opponent),
         ("empties", |row| row.empties = 255),
     ];
@@ -418,7 +418,7 @@ fn a_batch_of_a_gate_that_holds_other_games_is_played_again() {
     let changes: [(&str, Change<Vec<GateGameRow>>); 3] = [
         ("fewer", |rows| rows.truncate(3)),
         ("others", |rows| {
-            rows.iter_mut().for_each(|row| row.game_id += 4);
+            rows.iter_mut().for_each(|row| row.game_id.0 += 4);
         }),
         ("many", |rows| *rows = vec![rows[0].clone(); 1 << 18]),
     ];

@@ -7,7 +7,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use renma::artifact::dataset::manifest::content_of;
-use renma::artifact::{GAMES, GATE_GAMES, Manifest, NEVER, POSITIONS, PositionRow, Table};
+use renma::artifact::{GAMES, GATE_GAMES, GameId, Manifest, NEVER, POSITIONS, PositionRow, Table};
 use renma::engine::{Discs, Score};
 use renma::random::{Stream, belongs};
 use serde_json::Value;
@@ -87,7 +87,7 @@ fn no_game_can_know_that_it_will_not_be_made_again() {
     let data = workspace.path("data");
     // The games that a check with seed 0 passes over by their names: once every check was one.
     let passed_over =
-        |row: &PositionRow| !belongs(0, Stream::Remake, &row.game_id.to_le_bytes(), 0.2);
+        |row: &PositionRow| !belongs(0, Stream::Remake, &row.game_id.0.to_le_bytes(), 0.2);
     for part in 0..5 {
         rewrite(
             &data,
@@ -354,7 +354,8 @@ fn an_import_refuses_a_part_in_other_units() {
 
 #[test]
 fn a_row_in_the_part_of_another_game_is_refused() {
-    let outside: [fn(&mut PositionRow); 2] = [|row| row.game_id += 10, |row| row.game_id = 0];
+    let outside: [fn(&mut PositionRow); 2] =
+        [|row| row.game_id.0 += 10, |row| row.game_id = GameId(0)];
     for change in outside {
         let workspace = copy_of_run();
         rewrite(&workspace.path("data"), 1, change, |_| ());
@@ -503,7 +504,7 @@ fn a_shard_whose_games_do_not_replay_is_named() {
     (0..2).for_each(|shard| drop(workspace.done(&format!("shard run plan.json {shard}"))));
     // One game, which a sample would rarely meet, with a board that its moves do not lead to.
     let swap = |row: &mut PositionRow| {
-        if row.game_id == 17 && row.ply == 30 {
+        if row.game_id == GameId(17) && row.ply == 30 {
             row.black_to_move = !row.black_to_move;
         }
     };
