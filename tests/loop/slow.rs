@@ -7,6 +7,8 @@ use crate::support::workspace::{
 };
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use renma::artifact::publish::publish_bytes;
+use renma::pipeline::request::Request;
+use renma::pipeline::stage::Stage;
 use renma::random::{RandomStream, Stream, stream};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -198,6 +200,36 @@ fn peak_memory(workspace: &Workspace, words: &[&str]) -> u64 {
     peak
 }
 
+/// The command that asks for the same.
+fn command_of(request: &Request) -> Vec<String> {
+    let mut words = vec![request.stage.name().to_owned()];
+    let mut option = |name: &str, values: &[String]| {
+        words.push(format!("--{name}"));
+        words.extend_from_slice(values);
+    };
+    option("config", &["configs/run.toml".to_owned()]);
+    for (role, model) in &request.models {
+        option(&role.to_string(), &[model.name.to_string()]);
+    }
+    if !request.datasets.is_empty() {
+        let folders: Vec<String> = request
+            .datasets
+            .iter()
+            .map(|dataset| dataset.folder.display().to_string())
+            .collect();
+        let name = match request.stage {
+            Stage::Train => "dataset",
+            _ => "avoid",
+        };
+        option(name, &folders);
+    }
+    if let Some(output) = &request.output {
+        option("output", &[output.display().to_string()]);
+        option("generation", &[request.generation.to_string()]);
+    }
+    words
+}
+
 #[test]
 #[ignore = "a minute: five generations, and the last once more, stage by stage"]
 fn a_run_takes_little_more_memory_than_its_largest_stage() {
@@ -222,12 +254,10 @@ fn a_run_takes_little_more_memory_than_its_largest_stage() {
     whole.write("configs/run.toml", workspace::shipped("smoke.toml"));
     // The forecast plays games with the model that ships.
     let of_forecast = peak_memory(&whole, &[&run[..], &["5", "--dry-run"]].concat());
-    let stages = plan
+    let of_stages: Vec<u64> = plan
         .lines()
-        .filter_map(|line| line.strip_prefix("renma "))
-        .filter(|line| !line.starts_with("promote"));
-    let of_stages: Vec<u64> = stages
-        .map(|line| shlex::split(line).unwrap())
+        .filter(|line| line.starts_with('{'))
+        .map(|line| command_of(&serde_json::from_str(line).unwrap()))
         .map(|words| {
             peak_memory(
                 &workspace,
