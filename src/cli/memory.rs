@@ -1,4 +1,4 @@
-//! What the allocator does where there is no memory, and how the one of glibc keeps what is freed.
+//! The end of the program when memory runs out, and what glibc keeps of freed memory.
 //! By default it keeps blocks up to the largest that was ever freed, so that a run of all stages
 //! would hold what each of them had needed. Other allocators decide for themselves.
 #![cfg_attr(

@@ -395,6 +395,7 @@ mod tests {
     use super::*;
     use crate::cluster::runs::log_path;
     use crate::pipeline::stage::Stage;
+    use crate::pipeline::{Host, Progress};
     use std::cell::RefCell;
     use std::collections::VecDeque;
     use std::sync::Mutex;
@@ -402,7 +403,7 @@ mod tests {
 
     struct Silent;
 
-    impl crate::pipeline::Host for Silent {
+    impl Host for Silent {
         /// A tick later each time that it is asked.
         fn seconds(&self) -> f64 {
             static TICKS: AtomicU64 = AtomicU64::new(0);
@@ -410,7 +411,18 @@ mod tests {
         }
     }
 
-    impl crate::pipeline::Progress for Silent {
+    /// One thread, which nothing but `stop` interrupts.
+    fn alone<'a, W: Host + Progress>(stop: &'a AtomicBool, witness: &'a W) -> Context<'a> {
+        Context {
+            threads: 1,
+            stop,
+            budget_spent: stop,
+            progress: witness,
+            host: witness,
+        }
+    }
+
+    impl Progress for Silent {
         fn begin(&self, _: &str, _: u64, _: &str) {}
         fn advance(&self, _: u64) {}
         fn end(&self) {}
@@ -520,14 +532,8 @@ mod tests {
                 complete,
             })
         };
-        let (stop, budget_spent) = (AtomicBool::new(false), AtomicBool::new(false));
-        let context = Context {
-            threads: 1,
-            stop: &stop,
-            budget_spent: &budget_spent,
-            progress: &Silent,
-            host: &Silent,
-        };
+        let stop = AtomicBool::new(false);
+        let context = alone(&stop, &Silent);
         let result = drive(
             &folder.path().join("plan"),
             &work(8),
@@ -617,14 +623,8 @@ mod tests {
                 complete,
             })
         };
-        let (stop, budget_spent) = (AtomicBool::new(false), AtomicBool::new(false));
-        let context = Context {
-            threads: 1,
-            stop: &stop,
-            budget_spent: &budget_spent,
-            progress: &Silent,
-            host: &Silent,
-        };
+        let stop = AtomicBool::new(false);
+        let context = alone(&stop, &Silent);
         // The end of a shard that is not on its way counts for nothing.
         stub.submit(2).unwrap();
         let report = drive(
@@ -642,13 +642,13 @@ mod tests {
     #[derive(Default)]
     struct Witness(Mutex<Vec<String>>);
 
-    impl crate::pipeline::Host for Witness {
+    impl Host for Witness {
         fn say(&self, text: &str) {
             self.0.lock().unwrap().push(text.to_owned());
         }
     }
 
-    impl crate::pipeline::Progress for Witness {
+    impl Progress for Witness {
         fn begin(&self, _: &str, _: u64, _: &str) {}
         fn advance(&self, work: u64) {
             self.0.lock().unwrap().push(format!("{work} more"));
@@ -703,13 +703,7 @@ mod tests {
             })
         };
         let flag = AtomicBool::new(false);
-        let context = Context {
-            threads: 1,
-            stop: &flag,
-            budget_spent: &flag,
-            progress: &Silent,
-            host: &Silent,
-        };
+        let context = alone(&flag, &Silent);
         let report = drive(
             &folder.path().join("plan"),
             &work(2),
@@ -763,13 +757,7 @@ mod tests {
             })
         };
         let (flag, witness) = (AtomicBool::new(false), Witness::default());
-        let context = Context {
-            threads: 1,
-            stop: &flag,
-            budget_spent: &flag,
-            progress: &witness,
-            host: &witness,
-        };
+        let context = alone(&flag, &witness);
         let report = drive(&plan, &[3, 7], &mut talker, look, context).unwrap();
         assert_eq!(
             report,

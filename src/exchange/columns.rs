@@ -66,8 +66,8 @@ pub struct SourceRow {
 }
 
 impl SourceRow {
-    /// A row as the numbers in its columns say; `None` if there is no column or no value. Flags are
-    /// 0 and 1, and every 64-bit number fits.
+    /// A row from the numbers in its columns, which are `None` for a missing column or value. Flags
+    /// are 0 and 1, and every 64-bit number fits.
     pub fn new(record: u64, values: impl Fn(&'static str) -> Option<i128>) -> Self {
         let bad = |(column, reason): BadValue| bad_record(record, column, &reason);
         Self {

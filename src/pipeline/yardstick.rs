@@ -4,8 +4,8 @@ use crate::artifact::dataset::yardstick::scored_positions;
 use crate::engine::{Discs, Evaluation, Position, Score};
 use std::sync::LazyLock;
 
-/// Positions with greater scores are decided: who wins them is no question, and how high is a
-/// matter of a few moves.
+/// Positions with greater scores are decided: both sides know who wins, and the margin depends on a
+/// few moves.
 const NEAR_EVEN: Discs = Discs(20);
 
 /// Its near-even positions with their exact scores.

@@ -209,8 +209,8 @@ impl<'a> Engine<'a> {
             .best_move)
     }
 
-    /// Main time, then periods for a number of stones each; no stones in a period of some length
-    /// are no limit.
+    /// Main time, then periods for a number of stones each; a period of some length without stones
+    /// means unlimited time.
     fn set_time(&mut self, times: [f64; 3]) -> GtpAnswer {
         let [main, period, stones] = times;
         let is_limited = period == 0.0 || 0.0 < stones;

@@ -59,16 +59,6 @@ fn run_needed(workspace: &Workspace, plan: &str, options: &str) -> usize {
     }
 }
 
-fn check_refused(workspace: &Workspace, arguments: &str, code: i32, words: &[&str]) {
-    let outcome = workspace.run(arguments);
-    assert_eq!(outcome.code, Some(code), "{arguments}\n{}", outcome.stderr);
-    assert!(
-        words.iter().all(|word| outcome.stderr.contains(word)),
-        "{arguments}\n{}",
-        outcome.stderr
-    );
-}
-
 /// Nothing but locks may differ.
 fn check_same_stage(workspace: &Workspace, local: &str, shards: &str) {
     check_same(
@@ -103,8 +93,7 @@ fn mpc_statistics_from_shards_are_those_of_one_machine() {
     );
     workspace.done("shard run plan.json 1");
     assert_eq!(numbers(&status(&workspace, "plan.json", "")["done"]), [1]);
-    check_refused(
-        &workspace,
+    workspace.ends(
         "shard finish plan.json",
         75,
         &["samples", "part 0 is missing"],
@@ -214,15 +203,13 @@ fn a_match_without_early_end_takes_shards_of_several_batches() {
         "generate --config {config} --model builtin:square-weights --output other"
     ));
     std::fs::remove_dir_all(workspace.path("data")).unwrap();
-    check_refused(
-        &workspace,
+    workspace.ends(
         "shard run plan.json 0",
         2,
         &["plan.json", "its dataset data", "does not exist"],
     );
     std::fs::rename(workspace.path("other"), workspace.path("data")).unwrap();
-    check_refused(
-        &workspace,
+    workspace.ends(
         "shard run plan.json 0",
         65,
         &["data has content", "the plan was made for"],
@@ -299,8 +286,7 @@ fn a_stage_that_cannot_be_cut_says_so() {
         ),
         (format!("{line} {model}"), "add --output DIR"),
     ] {
-        check_refused(
-            &workspace,
+        workspace.ends(
             &format!("fit-mpc --plan plan.json --config {options}"),
             2,
             &[words],
@@ -330,7 +316,7 @@ fn a_changed_model_is_refused_by_every_shard() {
         "shard status plan.json",
         "shard finish plan.json",
     ] {
-        check_refused(&workspace, arguments, 2, &words);
+        workspace.ends(arguments, 2, &words);
     }
     assert!(!Path::new(&workspace.path("samples")).exists());
 }
@@ -371,8 +357,7 @@ fn a_training_in_shards_is_that_of_one_machine() {
     ));
     let begun = status(&workspace, "plan.json", "");
     assert_eq!(numbers(&begun["needed"]), [0, 1, 2], "{begun}");
-    check_refused(
-        &workspace,
+    workspace.ends(
         "shard run plan.json 5",
         75,
         &["cannot begin part 5: part 0 is missing"],
@@ -383,12 +368,7 @@ fn a_training_in_shards_is_that_of_one_machine() {
         [0, 1]
     );
     assert_eq!(run_needed(&workspace, "plan.json", ""), 17);
-    check_refused(
-        &workspace,
-        "model show v0001 --models shared",
-        2,
-        &["v0001"],
-    );
+    workspace.ends("model show v0001 --models shared", 2, &["v0001"]);
     assert_eq!(workspace.done("shard finish plan.json --seed 1"), id);
     check_same_stage(&workspace, "local", "shared");
     assert!(
@@ -498,8 +478,7 @@ fn false_samples_and_games_are_found_and_nothing_is_published() {
     falsify(&MPC_SAMPLES, &part, |row: &mut MpcSampleRow| {
         row.score.0 += Score::DISC.0;
     });
-    check_refused(
-        &workspace,
+    workspace.ends(
         "shard finish fit.json",
         65,
         &["part-00001.parquet", "are not those of its searches"],
@@ -515,8 +494,7 @@ fn false_samples_and_games_are_found_and_nothing_is_published() {
     falsify(&GATE_GAMES, &part, |row: &mut GateGameRow| {
         row.result = -row.result;
     });
-    check_refused(
-        &workspace,
+    workspace.ends(
         "shard finish gate.json",
         65,
         &["part-00000.parquet", "its moves lead to"],
@@ -627,12 +605,7 @@ fn a_match_that_contradicts_its_moves_is_never_published() {
         assert!(before != sound, "{words}: the lie changes nothing");
         for seed in 0..3 {
             let words = ["part-00001.parquet", words];
-            check_refused(
-                &workspace,
-                &format!("shard finish gate.json --seed {seed}"),
-                65,
-                &words,
-            );
+            workspace.ends(&format!("shard finish gate.json --seed {seed}"), 65, &words);
         }
         assert!(!workspace.path("match/verdict.json").exists());
         std::fs::write(&part, &sound).unwrap();
@@ -661,12 +634,7 @@ fn games_that_were_not_played_are_found_by_the_sample() {
     });
     for seed in 0..5 {
         let words = ["part-00000.parquet", "does not play out the same again"];
-        check_refused(
-            &workspace,
-            &format!("shard finish gate.json --seed {seed}"),
-            65,
-            &words,
-        );
+        workspace.ends(&format!("shard finish gate.json --seed {seed}"), 65, &words);
     }
 }
 
@@ -691,7 +659,7 @@ fn a_verdict_is_verified_before_it_promotes() {
     .map(|path| (std::fs::read(&path).unwrap(), path));
     falsify(&GATE_GAMES, &part, |row: &mut GateGameRow| row.result = 64);
     let promote = &format!("promote {id} --models registry --verdict match");
-    check_refused(&workspace, promote, 65, &["match/games/part-00000.parquet"]);
+    workspace.ends(promote, 65, &["match/games/part-00000.parquet"]);
     for (bytes, path) in &sound {
         std::fs::write(path, bytes).unwrap();
     }
@@ -699,7 +667,7 @@ fn a_verdict_is_verified_before_it_promotes() {
     let mut value: Value = read_sealed(&verdict).unwrap();
     value["openings"]["drawn"] = 1_000_000.into();
     write_sealed(&verdict, &value).unwrap();
-    check_refused(&workspace, promote, 65, &["match/verdict.json"]);
+    workspace.ends(promote, 65, &["match/verdict.json"]);
     std::fs::write(&verdict, &sound[2].0).unwrap();
     workspace.done(promote);
 }

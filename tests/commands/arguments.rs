@@ -3,45 +3,22 @@
 #![allow(clippy::print_stdout, reason = "a test says what it leaves out")]
 
 use crate::support::refusal::{check, check_message};
-use crate::support::workspace::{ONE_PLY, Outcome, Workspace, all_paths, copy_folder};
+use crate::support::workspace::{Outcome, Workspace, all_paths, copy_folder};
 use std::path::Path;
 use std::process::Command;
 use std::sync::LazyLock;
 
-/// A tiny run: a dataset in three parts, a draft v0001 and a model v0002, the champion.
-static RUN: LazyLock<Workspace> = LazyLock::new(|| {
-    let run = Workspace::new();
-    let config = tiny(&run, "tiny", &[]);
-    run.done(&format!("generate --config {config} --output data"));
-    run.done(&format!(
-        "train --config {config} --dataset data --models registry"
-    ));
-    run.done(&format!(
-        "fit-mpc --config {config} --model v0001 --models registry"
-    ));
-    run.done("promote v0002 --models registry");
-    run
-});
-
-fn tiny(workspace: &Workspace, name: &str, changes: &[(&str, &str)]) -> String {
-    workspace.config(
-        name,
-        "smoke",
-        &[&ONE_PLY, [("train.validation", "0.0")].as_slice(), changes].concat(),
-    )
-}
+static RUN: LazyLock<Workspace> = LazyLock::new(Workspace::with_tiny_run);
 
 /// A workspace with a copy of the tiny run.
 fn copy_of_run() -> Workspace {
-    let workspace = Workspace::new();
-    copy_folder(RUN.root(), workspace.root());
-    workspace
+    Workspace::copy_of(&RUN)
 }
 
 #[test]
 fn a_bad_config_is_a_usage_error_that_names_the_key() {
     let workspace = Workspace::new();
-    let good = tiny(&workspace, "good", &[]);
+    let good = workspace.tiny("good", &[]);
     let text = std::fs::read_to_string(workspace.path(&good)).unwrap();
     for (from, to, words) in [
         (
@@ -175,11 +152,7 @@ fn only_what_does_not_exist_is_a_usage_error_and_only_what_was_read_is_bad_input
         let name = Path::new(link).file_name().unwrap();
         std::os::unix::fs::symlink(name, workspace.path(link)).unwrap();
     }
-    tiny(
-        &workspace,
-        "looped",
-        &[("run.features", "\"features/loop.toml\"")],
-    );
+    workspace.tiny("looped", &[("run.features", "\"features/loop.toml\"")]);
     copy_folder(&workspace.path("data"), &workspace.path("torn"));
     std::fs::remove_file(workspace.path("torn/manifest.json")).unwrap();
     std::os::unix::fs::symlink("manifest.json", workspace.path("torn/manifest.json")).unwrap();
@@ -529,17 +502,15 @@ fn an_unfit_model_is_refused() {
 #[test]
 fn a_window_without_rows_is_no_training() {
     let workspace = copy_of_run();
-    let late = tiny(&workspace, "late", &[("generate.label_from_ply", "20")]);
+    let late = workspace.tiny("late", &[("generate.label_from_ply", "20")]);
     workspace.done(&format!("generate --config {late} --output late"));
-    let config = tiny(
-        &workspace,
+    let config = workspace.tiny(
         "window",
         &[("train.empties_min", "58"), ("train.empties_max", "60")],
     );
     let train = format!("train --config {config} --dataset late --models registry");
     check(&workspace, &train, 65, &["late", "no rows", "58 to 60"]);
-    let nothing = tiny(
-        &workspace,
+    let nothing = workspace.tiny(
         "nothing",
         &[("generate.label_from_ply", "60"), ("generate.games", "1")],
     );
@@ -601,8 +572,7 @@ fn run_on_mount(
 #[test]
 fn a_full_disk_is_an_error_that_may_pass_and_leaves_nothing_half_written() {
     let workspace = copy_of_run();
-    let big = tiny(
-        &workspace,
+    let big = workspace.tiny(
         "big",
         &[("generate.games", "400"), ("generate.part_games", "40")],
     );
@@ -706,7 +676,7 @@ fn a_config_of_too_many_parts_names_the_size_that_it_needs() {
             ],
         ),
     ] {
-        let config = tiny(&workspace, "many", &keys);
+        let config = workspace.tiny("many", &keys);
         for arguments in [
             "generate --output new",
             "generate --plan new.json --shards 4 --output new",

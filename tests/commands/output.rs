@@ -54,9 +54,7 @@ static RUN: LazyLock<Workspace> = LazyLock::new(|| {
 });
 
 fn copy_of_run() -> Workspace {
-    let workspace = Workspace::new();
-    copy_folder(RUN.root(), workspace.root());
-    workspace
+    Workspace::copy_of(&RUN)
 }
 
 /// Every command that writes a file which the user names, up to that name.

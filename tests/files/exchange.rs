@@ -57,14 +57,7 @@ fn rows(folder: &Path) -> Vec<PositionRow> {
 fn check_refused(workspace: &Workspace, arguments: &str, code: i32, words: &[&str]) {
     let before = files(workspace.root());
     let outcome = workspace.run(arguments);
-    assert_eq!(outcome.code, Some(code), "{arguments}\n{}", outcome.stderr);
-    for word in words {
-        assert!(
-            outcome.stderr.contains(word),
-            "{arguments}: `{word}` is not in\n{}",
-            outcome.stderr
-        );
-    }
+    outcome.check(arguments, code, words);
     assert!(!outcome.stderr.contains("panicked"), "{}", outcome.stderr);
     assert!(
         files(workspace.root()) == before,

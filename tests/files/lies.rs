@@ -6,7 +6,7 @@ mod impossible;
 mod sealed;
 mod untrue;
 
-use crate::support::workspace::{ONE_PLY, Workspace, copy_folder};
+use crate::support::workspace::Workspace;
 use renma::artifact::dataset::manifest::content_of;
 use renma::artifact::publish::publish_bytes;
 use renma::artifact::{
@@ -15,37 +15,18 @@ use renma::artifact::{
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// A dataset in three parts, a draft v0001 and a model v0002, the champion, and a plan for such a
-/// dataset.
+/// A tiny run, and a plan for such a dataset.
 static RUN: LazyLock<Workspace> = LazyLock::new(|| {
-    let run = Workspace::new();
-    let config = tiny(&run, "tiny", &[]);
-    run.done(&format!("generate --config {config} --output data"));
-    run.done(&format!(
-        "train --config {config} --dataset data --models registry"
-    ));
-    run.done(&format!(
-        "fit-mpc --config {config} --model v0001 --models registry"
-    ));
-    run.done("promote v0002 --models registry");
+    let run = Workspace::with_tiny_run();
+    let config = run.tiny("tiny", &[]);
     run.done(&format!(
         "generate --plan plan.json --config {config} --shards 3 --output out"
     ));
     run
 });
 
-fn tiny(workspace: &Workspace, name: &str, changes: &[(&str, &str)]) -> String {
-    workspace.config(
-        name,
-        "smoke",
-        &[&ONE_PLY, [("train.validation", "0.0")].as_slice(), changes].concat(),
-    )
-}
-
 fn copy_of_run() -> Workspace {
-    let workspace = Workspace::new();
-    copy_folder(RUN.root(), workspace.root());
-    workspace
+    Workspace::copy_of(&RUN)
 }
 
 /// Our keys in the footer of a file.

@@ -49,9 +49,7 @@ static RUN: LazyLock<Workspace> = LazyLock::new(|| {
 
 /// A copy of the finished run.
 fn copy_of_run() -> Workspace {
-    let workspace = Workspace::new();
-    copy_folder(RUN.root(), workspace.root());
-    workspace
+    Workspace::copy_of(&RUN)
 }
 
 /// Every file of the run that is data.

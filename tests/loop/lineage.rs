@@ -55,9 +55,7 @@ static RUN: LazyLock<Workspace> = LazyLock::new(|| {
 });
 
 fn copy_of_run() -> Workspace {
-    let workspace = Workspace::new();
-    copy_folder(RUN.root(), workspace.root());
-    workspace
+    Workspace::copy_of(&RUN)
 }
 
 /// Every file of the run that is data.

@@ -74,9 +74,7 @@ static RUN: LazyLock<Workspace> = LazyLock::new(|| {
 });
 
 fn copy_of_run() -> Workspace {
-    let workspace = Workspace::new();
-    copy_folder(RUN.root(), workspace.root());
-    workspace
+    Workspace::copy_of(&RUN)
 }
 
 /// What tells whether a file was written again.

@@ -40,8 +40,7 @@ static RUN: LazyLock<Workspace> = LazyLock::new(|| {
 
 /// A copy of the run with its log.
 fn copy_of_run() -> Workspace {
-    let workspace = Workspace::new();
-    copy_folder(RUN.root(), workspace.root());
+    let workspace = Workspace::copy_of(&RUN);
     workspace.write(
         "models/run/run.log",
         std::fs::read(RUN.path("models/run/run.log")).unwrap(),
@@ -72,23 +71,6 @@ fn first_champion() -> String {
     ChampionFile::read(&RUN.path("models/run")).unwrap().history[0]
         .id
         .to_string()
-}
-
-fn check(workspace: &Workspace, arguments: &str, code: i32, words: &[&str]) {
-    let outcome = workspace.run(arguments);
-    assert_eq!(
-        outcome.code,
-        Some(code),
-        "renma {arguments}\n{}",
-        outcome.stderr
-    );
-    for word in words {
-        assert!(
-            outcome.stderr.contains(word),
-            "renma {arguments}: `{word}` is not in\n{}",
-            outcome.stderr
-        );
-    }
 }
 
 #[test]
@@ -426,18 +408,13 @@ fn verifying_walks_everything_that_documents_name() {
         let mut flipped = sound.clone();
         flipped[sound.len() / 2] ^= 4;
         workspace.write(name, &flipped);
-        check(&workspace, verify, 65, &[name]);
+        workspace.ends(verify, 65, &[name]);
         workspace.write(name, &sound);
     }
     // A champion that a rollback could not bring back.
     let first = first_champion();
     std::fs::remove_dir_all(workspace.path(&format!("models/run/{first}"))).unwrap();
-    check(
-        &workspace,
-        verify,
-        65,
-        &["models/run/champion.json", &first],
-    );
+    workspace.ends(verify, 65, &["models/run/champion.json", &first]);
     std::fs::remove_dir_all(workspace.path("datasets/run/selfplay/generation=0001")).unwrap();
     std::fs::remove_file(workspace.path("models/run/champion.json")).unwrap();
     let value = json(&workspace, verify);
@@ -466,12 +443,7 @@ fn clearing_away_keeps_what_is_needed_and_a_dry_run_removes_nothing() {
     let workspace = copy_of_run();
     let gc = format!("gc --config {CONFIG}");
     let before = files(workspace.root());
-    check(
-        &workspace,
-        &gc,
-        0,
-        &["run.keep_generations = 0: everything stays"],
-    );
+    workspace.ends(&gc, 0, &["run.keep_generations = 0: everything stays"]);
     assert!(files(workspace.root()) == before);
     config(&workspace, "1", "2");
     let before = files(workspace.root());
@@ -522,13 +494,8 @@ fn clearing_away_keeps_what_is_needed_and_a_dry_run_removes_nothing() {
             promotion.id
         );
     }
-    check(
-        &workspace,
-        "model verify --models models/run",
-        0,
-        &["are sound"],
-    );
-    check(&workspace, &gc, 0, &["removed 0 folders"]);
+    workspace.ends("model verify --models models/run", 0, &["are sound"]);
+    workspace.ends(&gc, 0, &["removed 0 folders"]);
     let after = files(workspace.root());
     let outcome = pipeline(&workspace, &format!("--config {CONFIG} --generations 4"));
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
@@ -566,8 +533,7 @@ fn nothing_is_closed_while_a_version_cannot_be_read() {
         )
     };
     let whole = before();
-    check(
-        &workspace,
+    workspace.ends(
         &format!("gc --config {CONFIG}"),
         1,
         &["cannot read", "v0002/model.json"],
@@ -780,13 +746,8 @@ fn a_stage_at_work_is_shown_and_nothing_is_cleared_away() {
         let held = FolderLock::take_named(&workspace.path(folder), lock).unwrap();
         assert_eq!(state(step, 3), "running", "{step}");
         let before = files(workspace.root());
-        check(
-            &workspace,
-            &gc,
-            75,
-            &[folder, &std::process::id().to_string()],
-        );
-        check(&workspace, &format!("{gc} --dry-run"), 75, &[folder]);
+        workspace.ends(&gc, 75, &[folder, &std::process::id().to_string()]);
+        workspace.ends(&format!("{gc} --dry-run"), 75, &[folder]);
         assert!(files(workspace.root()) == before);
         drop(held);
         assert_eq!(state(step, 3), "missing", "{step}");
@@ -805,7 +766,7 @@ fn reseal(workspace: &Workspace, name: &str, change: impl FnOnce(&mut Value)) {
 /// Fails unless a command ends with 65 and these words, and changes no file.
 fn check_refused(workspace: &Workspace, arguments: &str, words: &[&str]) {
     let before = files(workspace.root());
-    check(workspace, arguments, 65, words);
+    workspace.ends(arguments, 65, words);
     assert!(
         files(workspace.root()) == before,
         "renma {arguments}: it changed something"
@@ -1000,12 +961,7 @@ fn help_offers_what_a_command_uses_and_names_the_default_it_takes() {
     assert!(promote.contains("--verdict <DIR>"), "{promote}");
     for option in ["--budget", "--since"] {
         assert!(!promote.contains(option), "{promote}");
-        check(
-            &workspace,
-            &format!("promote --rollback {option} 1"),
-            2,
-            &[option],
-        );
+        workspace.ends(&format!("promote --rollback {option} 1"), 2, &[option]);
     }
     let import = help("dataset import");
     assert!(

@@ -58,20 +58,7 @@ fn check(workspace: &Workspace, arguments: &str, output: &str, expected: i32) ->
 }
 
 fn refused(workspace: &Workspace, arguments: &str, code: i32, words: &[&str]) {
-    let outcome = workspace.run(&format!("gate {arguments}"));
-    assert_eq!(
-        outcome.code,
-        Some(code),
-        "gate {arguments}\n{}",
-        outcome.stderr
-    );
-    for word in words {
-        assert!(
-            outcome.stderr.contains(word),
-            "gate {arguments}: `{word}` is not in\n{}",
-            outcome.stderr
-        );
-    }
+    workspace.ends(&format!("gate {arguments}"), code, words);
 }
 
 fn games(folder: &Path) -> Vec<GateGameRow> {

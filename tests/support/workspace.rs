@@ -55,6 +55,34 @@ impl Workspace {
         workspace
     }
 
+    /// Another workspace with the same files, locks left out.
+    pub(crate) fn copy_of(other: &Self) -> Self {
+        let workspace = Self::new();
+        copy_folder(other.root(), workspace.root());
+        workspace
+    }
+
+    /// One with a tiny run: a dataset in three parts, a draft v0001 and a model v0002, the champion.
+    pub(crate) fn with_tiny_run() -> Self {
+        let workspace = Self::new();
+        let config = workspace.tiny("tiny", &[]);
+        workspace.done(&format!("generate --config {config} --output data"));
+        workspace.done(&format!(
+            "train --config {config} --dataset data --models registry"
+        ));
+        workspace.done(&format!(
+            "fit-mpc --config {config} --model v0001 --models registry"
+        ));
+        workspace.done("promote v0002 --models registry");
+        workspace
+    }
+
+    /// The config of such a run, with other values.
+    pub(crate) fn tiny(&self, name: &str, changes: &[(&str, &str)]) -> String {
+        let all_train = [("train.validation", "0.0")];
+        self.config(name, "smoke", &[&ONE_PLY, &all_train[..], changes].concat())
+    }
+
     pub(crate) fn root(&self) -> &Path {
         self.folder.path()
     }
@@ -138,6 +166,25 @@ impl Workspace {
             outcome.stderr
         );
         outcome.stdout.trim_end().to_owned()
+    }
+
+    /// Runs the program and expects this exit code and these words on stderr.
+    pub(crate) fn ends(&self, arguments: &str, code: i32, words: &[&str]) {
+        self.run(arguments).check(arguments, code, words);
+    }
+
+    /// Runs the program on one thread for a minute at most, in a shell with these limits: what needs
+    /// more has not been bounded.
+    pub(crate) fn run_bounded(&self, limits: &str, arguments: &str) -> Outcome {
+        let program = env!("CARGO_BIN_EXE_renma");
+        let script =
+            format!("{limits}; exec timeout 60 {program} --progress none --threads 1 {arguments}");
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", &script])
+            .current_dir(self.root())
+            .stdin(Stdio::null());
+        command.output().unwrap().into()
     }
 
     /// Runs the program with options of its own before these arguments.
@@ -288,6 +335,20 @@ pub(crate) fn pipeline_command(
         .current_dir(workspace.root())
         .env("RENMA", workspace.path("target/release/renma"));
     command
+}
+
+impl Outcome {
+    /// Expects this exit code and these words on stderr.
+    pub(crate) fn check(&self, arguments: &str, code: i32, words: &[&str]) {
+        let stderr = &self.stderr;
+        assert_eq!(self.code, Some(code), "renma {arguments}\n{stderr}");
+        for word in words {
+            assert!(
+                stderr.contains(word),
+                "renma {arguments}: `{word}` is not in\n{stderr}"
+            );
+        }
+    }
 }
 
 impl From<Output> for Outcome {

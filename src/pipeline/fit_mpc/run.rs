@@ -116,8 +116,8 @@ fn fit_source(
     let (name, unit, games) = (FACTS.name, FACTS.unit, task.config.games);
     let (fits, samples) = context.observe(name, games, unit, || source::fit(task, context))?;
     if let Some(parts) = parts {
-        // Every score depends on the fits of all samples before it, so there is no part until all
-        // are done.
+        // Every score depends on the fits of all samples before it, so no part is published
+        // until all are done.
         let publish = |range: &PartRange| {
             let of_range = samples
                 .iter()

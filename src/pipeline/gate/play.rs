@@ -59,8 +59,11 @@ impl<'m> Players<'m> {
         Ok(result.score.abs().discs() <= BALANCE_DISCS)
     }
 
-    /// Plays a game from its opening to the end, unless one of its searches is stopped: then there
-    /// is no game.
+    /// Plays a game from its opening to the end.
+    ///
+    /// # Errors
+    ///
+    /// One of its searches was stopped.
     pub fn play(&mut self, game_id: GameId, opening: &[Square]) -> Result<GateGameRow, Stopped> {
         let candidate_black = game_id.0.is_multiple_of(2);
         let mut game =

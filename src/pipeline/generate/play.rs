@@ -72,7 +72,11 @@ impl<'a> SelfplayPlayer<'a> {
         }
     }
 
-    /// Plays a game, unless one of its searches is stopped: then there is no game.
+    /// Plays a game.
+    ///
+    /// # Errors
+    ///
+    /// One of its searches was stopped.
     pub fn play(&mut self, game_id: GameId) -> Result<SelfplayGame, Stopped> {
         let mut rng = stream(self.seed, Stream::Game(self.generation.0, game_id.0));
         let mut game = Game::default();

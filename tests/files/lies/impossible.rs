@@ -2,7 +2,7 @@
 //! time is spent on it.
 #![allow(clippy::print_stdout, reason = "a long test says what it tries")]
 
-use super::{RUN, copy_of_run, footer_of, plant, rewrite, tiny};
+use super::{RUN, copy_of_run, footer_of, plant, rewrite};
 use crate::support::refusal;
 use crate::support::workspace::{Outcome, Workspace, check_same, copy_folder};
 use bytes::Bytes;
@@ -24,21 +24,10 @@ use renma::engine::Score;
 use renma::pipeline::generate::task::ALGORITHM;
 use serde_json::{Value, json};
 use std::path::Path;
-use std::process::{Command, Stdio};
 
-/// Runs the program on one thread with 700 MB of address space and a minute of time: what needs
-/// more has not been bounded.
+/// Runs the program with 700 MB of address space.
 fn run_bounded(workspace: &Workspace, arguments: &str) -> Outcome {
-    let program = env!("CARGO_BIN_EXE_renma");
-    let script = format!(
-        "ulimit -v 700000; exec timeout 60 {program} --progress none --threads 1 {arguments}"
-    );
-    let mut command = Command::new("sh");
-    command
-        .args(["-c", &script])
-        .current_dir(workspace.root())
-        .stdin(Stdio::null());
-    command.output().unwrap().into()
+    workspace.run_bounded("ulimit -v 700000", arguments)
 }
 
 fn check(workspace: &Workspace, arguments: &str, code: i32, words: &[&str]) {
@@ -372,7 +361,7 @@ fn samples_that_no_search_has_found_are_searched_again() {
     ];
     let workspace = Workspace::new();
     let small = [("fit_mpc.games", "6"), ("fit_mpc.part_games", "3")];
-    let config = tiny(&workspace, "mpc", &small);
+    let config = workspace.tiny("mpc", &small);
     let fit = format!("fit-mpc --config {config} --model builtin:square-weights");
     workspace.done(&format!("{fit} --models sound --output sound-mpc"));
     for (what, change) in changes {
@@ -410,7 +399,7 @@ fn a_batch_of_a_gate_that_holds_other_games_is_played_again() {
         ("gate.depth", "1"),
         ("gate.exact_empties", "2"),
     ];
-    let config = tiny(&workspace, "gate", &small);
+    let config = workspace.tiny("gate", &small);
     let gate = format!(
         "gate --config {config} --candidate builtin:square-weights --baseline builtin:disc-count"
     );

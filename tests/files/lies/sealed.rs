@@ -16,7 +16,6 @@ use renma::artifact::{
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 /// Two generations, the plan of a stage, and every kind of sealed file.
@@ -140,16 +139,7 @@ fn others(value: &Value) -> Vec<Value> {
 
 /// Runs a reader with 1 GiB of address space and two seconds of processor time.
 fn read_bounded(workspace: &Workspace, arguments: &str) -> Outcome {
-    let program = env!("CARGO_BIN_EXE_renma");
-    let script = format!(
-        "ulimit -v 1048576; ulimit -t 2; exec timeout 60 {program} --progress none --threads 1 {arguments}"
-    );
-    let mut command = Command::new("sh");
-    command
-        .args(["-c", &script])
-        .current_dir(workspace.root())
-        .stdin(Stdio::null());
-    command.output().unwrap().into()
+    workspace.run_bounded("ulimit -v 1048576; ulimit -t 2", arguments)
 }
 
 fn sealed_files(workspace: &Workspace) -> Vec<PathBuf> {

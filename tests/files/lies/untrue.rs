@@ -35,9 +35,7 @@ fn quick(workspace: &Workspace, name: &str) -> String {
 }
 
 fn copy_of_run() -> Workspace {
-    let workspace = Workspace::new();
-    copy_folder(RUN.root(), workspace.root());
-    workspace
+    Workspace::copy_of(&RUN)
 }
 
 /// The same dataset, made by five shards and not yet finished.
@@ -65,20 +63,7 @@ fn falsify(row: &mut PositionRow) {
 }
 
 fn refused(workspace: &Workspace, arguments: &str, words: &[&str]) {
-    let outcome = workspace.run(arguments);
-    assert_eq!(
-        outcome.code,
-        Some(65),
-        "renma {arguments}\n{}",
-        outcome.stderr
-    );
-    for word in words {
-        assert!(
-            outcome.stderr.contains(word),
-            "renma {arguments}: `{word}` is not in\n{}",
-            outcome.stderr
-        );
-    }
+    workspace.ends(arguments, 65, words);
 }
 
 #[test]
