@@ -79,14 +79,13 @@ const PUT_OFF: i32 = i32::MIN;
 /// The moves of a node, at most `ROOM`.
 pub type Candidates<const ROOM: usize = CANDIDATES_MAX> = ArrayVec<Candidate, ROOM>;
 
-/// The moves in `moves`, not ordered yet.
+/// Adds the moves in `moves`, not ordered yet. They are written where they are read: a list that
+/// is returned is copied, 1,160 bytes for each node.
 #[inline(always)]
-pub fn unordered_candidates<K: Kernel>(position: Position, moves: u64) -> Candidates {
-    let mut candidates = Candidates::new_const();
+pub fn add_unordered<K: Kernel>(candidates: &mut Candidates, position: Position, moves: u64) {
     for square in Squares(moves) {
         candidates.push(Candidate::new::<K>(position, square));
     }
-    candidates
 }
 
 /// Puts the move on `square` before all others, if it is one of them; the number of moves whose
@@ -213,7 +212,8 @@ mod tests {
             let moves = position.legal_moves();
             for square in Square::all() {
                 let is_legal = moves & square.bit() != 0;
-                let mut candidates = unordered_candidates::<Portable>(position, moves);
+                let mut candidates = Candidates::new();
+                add_unordered::<Portable>(&mut candidates, position, moves);
                 assert_eq!(
                     put_first(&mut candidates, Some(square)),
                     usize::from(is_legal)
@@ -223,10 +223,9 @@ mod tests {
                     "{position:?} {square}"
                 );
             }
-            assert_eq!(
-                put_first(&mut unordered_candidates::<Portable>(position, moves), None),
-                0
-            );
+            let mut candidates = Candidates::new();
+            add_unordered::<Portable>(&mut candidates, position, moves);
+            assert_eq!(put_first(&mut candidates, None), 0);
         }
     }
 

@@ -6,8 +6,8 @@ pub mod local;
 pub mod node;
 pub mod order;
 
-use super::candidates::{Candidate, Candidates, pick, pick_free, put_first, unordered_candidates};
-use super::midgame;
+use super::candidates::{Candidate, Candidates, add_unordered, pick, pick_free, put_first};
+use super::midgame::{self, prefetch_children};
 use super::result::Iteration;
 use super::run::SearchRun;
 use super::table::PositionKey;
@@ -42,7 +42,8 @@ pub fn root_window<K: Kernel>(
     first: Option<Square>,
 ) -> Option<Iteration> {
     run.nodes += 1;
-    let mut candidates = unordered_candidates::<K>(node.position, node.moves);
+    let mut candidates = Candidates::new_const();
+    add_unordered::<K>(&mut candidates, node.position, node.moves);
     let (value, best) =
         best_child::<K, OpenWindow<Discs>>(run, node, &mut candidates, first, window);
     if run.stopped {
@@ -148,7 +149,11 @@ fn searched<K: Kernel, W: Window<Unit = Discs>>(
     {
         return value;
     }
-    let mut candidates = unordered_candidates::<K>(node.position, node.moves);
+    let mut candidates = Candidates::new_const();
+    add_unordered::<K>(&mut candidates, node.position, node.moves);
+    if GUIDED_EMPTIES_MIN < node.empties {
+        prefetch_children(run, node.position, &candidates);
+    }
     if !W::OPEN && !node.fails_low {
         let upper =
             |candidate: &Candidate| bound_after(run, &node.after(candidate, true), window.null());
@@ -195,7 +200,6 @@ fn best_child<K: Kernel, W: Window<Unit = Discs>>(
         let rest = window.raised_to(best_value);
         let next = node.after(&candidate, !W::OPEN && !node.fails_low && turn == 0);
         if GUIDED_EMPTIES_MIN <= next.empties {
-            run.table.prefetch(PositionKey::new(next.position));
             midgame::play::<K>(run, &node.midgame(), &candidate);
         }
         let null = rest.null();

@@ -1,8 +1,8 @@
 //! Search by depth: principal variation search over the evaluation, with selective cuts.
 
 use super::candidates::{
-    CORNERS, Candidate, Linear, NEXT_TO_CORNERS, pick, pick_free, put_first, unordered_candidates,
-    weighted_mobility,
+    CORNERS, Candidate, Candidates, Linear, NEXT_TO_CORNERS, add_unordered, pick, pick_free,
+    put_first, weighted_mobility,
 };
 use super::depth::Depth;
 use super::mpc::{Cuts, MpcEntry, PROBE_MARGIN, STATIC_MARGIN};
@@ -12,6 +12,7 @@ use super::selective::{EXTENSION_PLIES, Extension, Selective};
 use super::table::PositionKey;
 use super::window::{Alpha, Beta, NullWindow, OpenWindow, Unit, Window};
 use crate::engine::board::kernel::{Kernel, kernel_entry};
+use crate::engine::board::position::Position;
 use crate::engine::board::square::{Square, Squares};
 use crate::engine::score::Score;
 use std::ops::ControlFlow;
@@ -111,7 +112,11 @@ fn searched<K: Kernel, W: Window<Unit = Score>, P: Policy>(
     {
         return value;
     }
-    let mut candidates = unordered_candidates::<K>(node.position, node.moves);
+    let mut candidates = Candidates::new_const();
+    add_unordered::<K>(&mut candidates, node.position, node.moves);
+    if TABLE_DEPTH_MIN < depth {
+        prefetch_children(run, node.position, &candidates);
+    }
     // A move to a position whose value the table bounds well enough needs no search.
     if !W::OPEN && TRANSPOSITION_DEPTH_MIN <= depth {
         let window = window.null().for_opponent();
@@ -174,10 +179,6 @@ pub fn best_child<K: Kernel, W: Window<Unit = Score>, P: Policy>(
             continue;
         }
         let rest = window.raised_to(best_value);
-        if TABLE_DEPTH_MIN < depth {
-            run.table
-                .prefetch(PositionKey::new(candidate.play(node.position)));
-        }
         play::<K>(run, node, &candidate);
         let mut value = reply::<K, W, P>(run, node, &candidate, rest, depth - 1, turn == 0);
         if P::HAS_EXTRAS && begin_extension(run, node, candidate.flips, value, window.beta(), depth)
@@ -206,6 +207,16 @@ pub fn best_child<K: Kernel, W: Window<Unit = Score>, P: Policy>(
         }
     }
     (best_value, best)
+}
+
+/// Asks for the places of the table that searches of these moves will look at, all at once, so that
+/// they wait for memory together.
+#[inline(always)]
+pub fn prefetch_children(run: &SearchRun<'_>, position: Position, candidates: &[Candidate]) {
+    for candidate in candidates {
+        run.table
+            .prefetch(PositionKey::new(candidate.play(position)));
+    }
 }
 
 /// Whether another member of the team searches a move of a node with this depth.

@@ -1,6 +1,6 @@
 //! The root: one iteration after another, and the moves to choose from.
 
-use super::candidates::{Linear, unordered_candidates};
+use super::candidates::{Candidates, Linear, add_unordered};
 use super::depth::Depth;
 use super::endgame;
 use super::endgame::node::EndNode;
@@ -149,7 +149,8 @@ fn root_orders_body<K: Kernel>(
     is_exact: bool,
 ) -> Vec<(Square, i32)> {
     let node = root_node::<K>(run, position);
-    let mut candidates = unordered_candidates::<K>(node.position, node.moves);
+    let mut candidates = Candidates::new_const();
+    add_unordered::<K>(&mut candidates, node.position, node.moves);
     if is_exact {
         endgame::order::order::<K>(run, &EndNode::root::<K>(position), &mut candidates);
     } else {
@@ -180,7 +181,8 @@ fn root_search_body<K: Kernel, P: Policy>(
     first: Option<Square>,
 ) -> Option<Iteration> {
     run.nodes += 1;
-    let mut candidates = unordered_candidates::<K>(node.position, node.moves);
+    let mut candidates = Candidates::new_const();
+    add_unordered::<K>(&mut candidates, node.position, node.moves);
     let (value, best) =
         best_child::<K, OpenWindow, P>(run, node, &mut candidates, first, window, depth);
     if run.stopped {
