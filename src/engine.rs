@@ -11,6 +11,8 @@ pub mod search;
 
 pub mod game;
 
+mod pages;
+
 pub use board::kernel::KernelChoice;
 pub use board::notation::{Black, ColoredPosition, NotationError, White};
 pub use board::position::{Opponent, Player, Position};

@@ -3,6 +3,7 @@
 mod batches;
 pub mod content;
 mod listed;
+mod range;
 pub mod row;
 
 use super::error::ArtifactError;

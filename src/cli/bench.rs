@@ -60,6 +60,7 @@ fn bench_search(session: &Session, arguments: &BenchSearchArguments) -> Figures 
     let model = arguments.model.load(Path::new(DEFAULT_REGISTRY))?;
     warn_without_statistics("--mpc-level", arguments.mpc_level, &model);
     let positions = random_positions(arguments.positions as usize);
+    model.model.evaluation.prepare();
     let context = session.context();
     let mut searcher = Searcher::new(&model.model.evaluation, &model.model.mpc, TABLE_BITS)
         .stopped_by(context.stop);
@@ -88,6 +89,7 @@ fn bench_search(session: &Session, arguments: &BenchSearchArguments) -> Figures 
 
 fn bench_endgame(session: &Session, arguments: &BenchEndgameArguments) -> Figures {
     let model = arguments.model.load(Path::new(DEFAULT_REGISTRY))?;
+    model.model.evaluation.prepare();
     let context = session.context();
     let mut searcher = Searcher::new(&model.model.evaluation, &model.model.mpc, TABLE_BITS)
         .stopped_by(context.stop);

@@ -62,6 +62,7 @@ pub fn run(
         move_time: arguments.seconds,
         threads: session.threads_per_position,
     };
+    chosen.model.model.evaluation.prepare();
     std::thread::Builder::new()
         .spawn(stop_when_alone)
         .map_err(StageError::Thread)?;

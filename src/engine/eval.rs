@@ -8,3 +8,4 @@ pub mod number;
 pub mod pairs;
 pub mod pattern_set;
 mod square_range;
+pub mod tables;

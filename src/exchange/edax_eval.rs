@@ -127,7 +127,7 @@ mod tests {
     /// The file of a model whose weights are zero but for these and their mirrors: phase, pattern,
     /// index, weight.
     fn written(set: PatternSet, nonzero: &[(usize, usize, usize, i16)]) -> Vec<u8> {
-        let mut weights = vec![0; set.phase_count() * set.feature_count()];
+        let mut weights = vec![0; set.weight_count()];
         for &(phase, pattern, index, weight) in nonzero {
             let first = set.offset(pattern);
             let shared = set.canonical()[first + index];

@@ -53,7 +53,7 @@ pub fn import_model(
     let (model, base, mirrors) = match source {
         ModelSource::EsCubeEval => {
             let (evaluation, mirrors) = import_es_cube_eval(input)?;
-            let visits = vec![0; evaluation.weights().len()];
+            let visits = vec![0; evaluation.set().weight_count()];
             (Model::draft(evaluation, visits), None, Some(mirrors))
         }
         ModelSource::MpcDat { base, t } => {

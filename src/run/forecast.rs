@@ -206,7 +206,7 @@ fn size(
         .generate
         .games
         .saturating_mul(POSITIONS_PER_GAME);
-    let weights = (config.features.phase_count() * config.features.feature_count()) as u64;
+    let weights = config.features.weight_count() as u64;
     let selfplay = generation_folder(datasets, Stage::Generate, next.back(1));
     let played = Manifest::read(&selfplay, DatasetKind::Selfplay)
         .ok()

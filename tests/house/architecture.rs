@@ -36,11 +36,12 @@ const RANKS: [(&str, u8); 18] = [
 ];
 
 /// What each part of the engine may name besides itself.
-const ENGINE: [(&str, &[&str]); 5] = [
+const ENGINE: [(&str, &[&str]); 6] = [
     ("score", &[]),
     ("board", &["score"]),
-    ("eval", &["score", "board"]),
-    ("search", &["score", "board", "eval"]),
+    ("pages", &[]),
+    ("eval", &["score", "board", "pages"]),
+    ("search", &["score", "board", "pages", "eval"]),
     ("game", &["score", "board"]),
 ];
 

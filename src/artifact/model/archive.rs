@@ -216,7 +216,7 @@ impl Archive {
         let entry = self.document.file(place, name)?;
         let size_max = match (name, &self.set) {
             ("weights.parquet", Some(set)) => {
-                TABLE_SIZE_MIN + ROW_SIZE_MAX * (set.phase_count() * set.feature_count()) as u64
+                TABLE_SIZE_MIN + ROW_SIZE_MAX * set.weight_count() as u64
             }
             (VECTORS_FILE, Some(set)) => {
                 let row_size = ROW_SIZE_MAX + COMPONENT_SIZE_MAX * set.vector_size() as u64;

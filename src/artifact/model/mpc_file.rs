@@ -1,8 +1,11 @@
 //! `mpc.parquet`: one row per fitted pair of depths.
 
+use crate::artifact::error::ArtifactError;
 use crate::artifact::table::Table;
 use crate::artifact::table::row::{TableRow, table_rows};
 use crate::engine::{Depth, MpcEntry, MpcTable, Score};
+use bytes::Bytes;
+use std::path::Path;
 
 table_rows! {
     /// A row of `mpc.parquet`.
@@ -47,7 +50,18 @@ pub static MPC: Table = Table {
 };
 
 /// A bound on the rows. A fit has some hundreds.
-pub const ROWS_MAX: u64 = 1 << 12;
+const ROWS_MAX: u64 = 1 << 12;
+
+/// The table, and the number of samples behind each entry, in the bytes of a file.
+///
+/// # Errors
+///
+/// Bytes that are not an MPC table; `path` names the file in errors.
+pub fn decode(path: &Path, bytes: Bytes) -> Result<(MpcTable, Vec<u64>), ArtifactError> {
+    let batch = MPC.decode(path, bytes, ROWS_MAX)?;
+    let read = MpcRow::from_batch(&batch).and_then(|rows| from_rows(&rows));
+    read.map_err(|reason| ArtifactError::damaged(path, reason))
+}
 
 /// The table and the number of samples behind each entry, as rows.
 pub fn to_rows(table: &MpcTable, samples: &[u64]) -> Vec<MpcRow> {
@@ -84,7 +98,7 @@ pub fn to_rows(table: &MpcTable, samples: &[u64]) -> Vec<MpcRow> {
 /// # Errors
 ///
 /// Rows that are not an MPC table.
-pub fn from_rows(rows: &[MpcRow]) -> Result<(MpcTable, Vec<u64>), String> {
+fn from_rows(rows: &[MpcRow]) -> Result<(MpcTable, Vec<u64>), String> {
     let entry = |row: &MpcRow| MpcEntry {
         empties_min: row.empties_min,
         empties_max: row.empties_max,

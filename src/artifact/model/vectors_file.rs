@@ -11,6 +11,7 @@ use crate::engine::eval::pattern_set::{COMPONENT_MAX, VECTOR_SIZE_MAX};
 use crate::engine::{Evaluation, PatternSet};
 use arrow::array::{ArrayRef, AsArray, Int16Array, RecordBatch, StringArray, UInt32Array};
 use arrow::datatypes::{DataType, Int16Type, UInt32Type};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -50,7 +51,7 @@ pub fn to_batches(evaluation: &Evaluation) -> impl Iterator<Item = RecordBatch> 
     let (size, table) = (set.vector_size(), vectors_table(set.vector_size()));
     let vector = move |row: &Row<'_>| &evaluation.vectors()[row.place * size..][..size];
     let is_learned = move |row: &Row<'_>| vector(row).iter().any(|&component| component != 0);
-    let mut rows = canonical_rows(set, set.group_count()).filter(is_learned);
+    let mut rows = canonical_rows(set, 0..set.group_count()).filter(is_learned);
     let next = move || {
         let group: Vec<Row<'_>> = rows.by_ref().take(ROW_GROUP_ROWS).collect();
         let component = |number: usize| -> ArrayRef {
@@ -76,8 +77,8 @@ pub fn to_batches(evaluation: &Evaluation) -> impl Iterator<Item = RecordBatch> 
     std::iter::from_fn(next)
 }
 
-/// The vectors `[group][feature][component]` in the rows of a file, whatever the sizes of its
-/// batches.
+/// The vectors of some groups, `[group][feature][component]`, in the rows of a file that hold them,
+/// whatever the sizes of its batches.
 ///
 /// # Errors
 ///
@@ -86,11 +87,12 @@ pub fn to_batches(evaluation: &Evaluation) -> impl Iterator<Item = RecordBatch> 
 pub fn from_batches(
     path: &Path,
     set: &PatternSet,
+    groups: Range<usize>,
     batches: impl Iterator<Item = Result<RecordBatch, ArtifactError>>,
 ) -> Result<Vec<i8>, ArtifactError> {
     let (size, mut number) = (set.vector_size(), 0_u64);
-    let mut vectors = vec![0; set.component_count()];
-    let mut features = canonical_rows(set, set.group_count());
+    let mut vectors = vec![0; groups.len() * set.feature_count() * size];
+    let mut features = canonical_rows(set, groups);
     for batch in batches {
         let batch = batch?;
         let groups = batch.column(0).as_primitive::<Int16Type>().values();
@@ -189,6 +191,7 @@ mod tests {
             from_batches(
                 path,
                 set,
+                0..set.group_count(),
                 vectors_table(set.vector_size()).decode_batches(path, bytes.into(), rows_max)?,
             )
         };
@@ -209,7 +212,7 @@ mod tests {
                 .step_by(3)
                 .for_each(|vector| vector.fill(0));
             spread(&set, &mut vectors, size);
-            let weights = vec![0; set.phase_count() * set.feature_count()];
+            let weights = vec![0; set.weight_count()];
             let evaluation =
                 Evaluation::with_vectors(Arc::clone(&set), weights.clone(), vectors.clone())
                     .unwrap();
@@ -258,14 +261,14 @@ mod tests {
         for count in 1..=5 {
             let batches = rows.chunks(count).map(|rows| Ok(batch(rows, 2)));
             assert_eq!(
-                from_batches(Path::new("x"), &set, batches).unwrap(),
+                from_batches(Path::new("x"), &set, 0..2, batches).unwrap(),
                 expected,
                 "{count}"
             );
         }
         // The order is kept from batch to batch.
         let repeated = [&rows[..1], &rows[..1]].map(|rows| Ok(batch(rows, 2)));
-        let error = from_batches(Path::new("x"), &set, repeated.into_iter())
+        let error = from_batches(Path::new("x"), &set, 0..2, repeated.into_iter())
             .unwrap_err()
             .to_string();
         let expected = "row 1: group 0, pattern ROW, index 1 is not a canonical feature after that of the row before";

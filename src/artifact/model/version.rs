@@ -4,7 +4,7 @@ use super::document::{
     ModelDocument, ModelFile, ModelFormat, ModelKind, VECTORS_FILE, VersionOrigin,
 };
 use super::features_file::features_text;
-use super::mpc_file::{self, MPC, MpcRow};
+use super::mpc_file::{self, MPC};
 use super::name::VersionId;
 use super::vectors_file::{self, vectors_table};
 use super::weights_file::{self, WEIGHTS};
@@ -13,7 +13,6 @@ use crate::artifact::hash::{ContentHash, FieldHasher};
 use crate::artifact::publish::{check_folder, exists, publish_bytes, read_bounded};
 use crate::artifact::seal::{read_versioned, write_sealed};
 use crate::artifact::table::Footer;
-use crate::artifact::table::row::TableRow;
 use crate::engine::{
     Counted, Evaluation, MpcTable, NORMAL_QUANTILES, Number, PatternKind, PatternSet, Side,
 };
@@ -182,9 +181,10 @@ impl Model {
         file: impl Fn(&str) -> Bytes,
     ) -> Result<Self, ArtifactError> {
         let path = folder.join("weights.parquet");
-        let rows_max = (set.phase_count() * set.feature_count()) as u64;
+        let rows_max = set.weight_count() as u64;
         let batches = WEIGHTS.decode_batches(&path, file("weights.parquet"), rows_max)?;
-        let (weights, visits) = weights_file::from_batches(&path, &set, batches)?;
+        let (weights, visits) =
+            weights_file::from_batches(&path, &set, 0..set.phase_count(), batches)?;
         let vectors = match set.vector_size() {
             0 => Vec::new(),
             size => {
@@ -192,7 +192,7 @@ impl Model {
                 let rows_max = (set.group_count() * set.feature_count()) as u64;
                 let batches =
                     vectors_table(size).decode_batches(&path, file(VECTORS_FILE), rows_max)?;
-                vectors_file::from_batches(&path, &set, batches)?
+                vectors_file::from_batches(&path, &set, 0..set.group_count(), batches)?
             }
         };
         let evaluation = Evaluation::with_vectors(set, weights, vectors)
@@ -200,10 +200,7 @@ impl Model {
         let mut model = Self::draft(evaluation, visits);
         if document.origin.kind == ModelKind::Model {
             let path = folder.join("mpc.parquet");
-            let batch = MPC.decode(&path, file("mpc.parquet"), mpc_file::ROWS_MAX)?;
-            let read = MpcRow::from_batch(&batch).and_then(|rows| mpc_file::from_rows(&rows));
-            (model.mpc, model.mpc_samples) =
-                read.map_err(|reason| ArtifactError::damaged(&path, reason))?;
+            (model.mpc, model.mpc_samples) = mpc_file::decode(&path, file("mpc.parquet"))?;
             model.mpc_weights = document.mpc_weights;
         }
         let weights = model.weights_hash();

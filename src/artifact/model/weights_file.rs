@@ -5,6 +5,7 @@ use crate::artifact::table::{Column, Layout, ROW_GROUP_ROWS, Table};
 use crate::engine::{Evaluation, PatternSet};
 use arrow::array::{AsArray, Int16Array, Int32Array, RecordBatch, StringArray, UInt32Array};
 use arrow::datatypes::{DataType, Int16Type, Int32Type, UInt32Type};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -52,28 +53,30 @@ pub(super) struct Row<'a> {
     /// The name of the pattern.
     pub(super) pattern: &'a str,
     pub(super) index: usize,
-    /// Its place in a table `[range][feature]`.
+    /// Its place in a table `[range][feature]` of the ranges asked for.
     pub(super) place: usize,
 }
 
-/// The rows of a file: the canonical features of each range of empty squares, range after range.
+/// The rows of a file for these ranges of empty squares: the canonical features of each, range
+/// after range.
 pub(super) fn canonical_rows(
     set: &PatternSet,
-    range_count: usize,
+    ranges: Range<usize>,
 ) -> impl Iterator<Item = Row<'_>> {
+    let begin = ranges.start;
     let patterns = move |range| {
         set.patterns()
             .iter()
             .enumerate()
             .map(move |(number, pattern)| (range, number, pattern))
     };
-    (0..range_count)
+    ranges
         .flat_map(patterns)
         .flat_map(move |(range, number, pattern)| {
             let first = set.offset(number);
             let is_canonical =
                 move |index: &usize| set.canonical()[first + index] as usize == first + index;
-            let place = range * set.feature_count() + first;
+            let place = (range - begin) * set.feature_count() + first;
             let row = move |index| Row {
                 range,
                 pattern: &pattern.name,
@@ -91,7 +94,7 @@ pub fn to_batches<'a>(
     evaluation: &'a Evaluation,
     visits: &'a [u32],
 ) -> impl Iterator<Item = RecordBatch> + 'a {
-    let mut rows = canonical_rows(evaluation.set(), evaluation.set().phase_count());
+    let mut rows = canonical_rows(evaluation.set(), 0..evaluation.set().phase_count());
     let next = move || {
         let group: Vec<Row<'_>> = rows.by_ref().take(ROW_GROUP_ROWS).collect();
         let weight = |row: &Row<'_>| i32::from(evaluation.weights()[row.place]);
@@ -123,8 +126,8 @@ pub fn weight_of(number: i32) -> Option<i16> {
         .filter(|weight| *weight != i16::MIN)
 }
 
-/// The weights and visits, `[phase][feature]`, in the rows of a file, whatever the sizes of its
-/// batches.
+/// The weights and visits of some phases, `[phase][feature]`, in the rows of a file that hold them,
+/// whatever the sizes of its batches.
 ///
 /// # Errors
 ///
@@ -133,12 +136,13 @@ pub fn weight_of(number: i32) -> Option<i16> {
 pub fn from_batches(
     path: &Path,
     set: &PatternSet,
+    phases: Range<usize>,
     batches: impl Iterator<Item = Result<RecordBatch, ArtifactError>>,
 ) -> Result<(Vec<i16>, Vec<u32>), ArtifactError> {
     let damaged = |reason: String| ArtifactError::damaged(path, reason);
-    let mut table = vec![0_i16; set.phase_count() * set.feature_count()];
+    let mut table = vec![0_i16; phases.len() * set.feature_count()];
     let mut visits = vec![0; table.len()];
-    let (mut rows, mut number) = (canonical_rows(set, set.phase_count()), 0);
+    let (mut rows, mut number) = (canonical_rows(set, phases), 0);
     for batch in batches {
         let batch = batch?;
         let phases = batch.column(0).as_primitive::<Int16Type>().values();

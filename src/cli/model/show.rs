@@ -38,7 +38,7 @@ fn json_of(model: &LoadedModel, history: &ModelHistory) -> Value {
         "features": set.name(),
         "instances": set.instances().len(),
         "phases": set.phase_count(),
-        "weights": model.model.evaluation.weights().len(),
+        "weights": model.model.evaluation.set().weight_count(),
         "vectors": (0 < set.vector_size()).then(|| json!({"components": set.vector_size(), "groups": set.group_count()})),
         "mpc_entries": model.model.mpc.entries().len(),
         "mae": history.training.as_ref().map(|training| training.after.all.mae),

@@ -4,6 +4,7 @@ use super::features::features;
 use super::incremental::Incremental;
 use super::pairs::parts_of;
 use super::pattern_set::{COMPONENT_MAX, PatternSet, WEIGHT_BESIDE_VECTOR_MAX};
+use super::tables::{TableSource, Tables};
 use crate::engine::board::position::Position;
 use crate::engine::score::Score;
 use std::sync::Arc;
@@ -37,8 +38,7 @@ use std::sync::Arc;
 #[must_use]
 pub struct Evaluation {
     set: Arc<PatternSet>,
-    weights: Vec<i16>, // [phase][feature]
-    vectors: Vec<i8>,  // [group][feature][component]
+    tables: Arc<Tables>,
     /// The same, laid out for the search.
     pub(in crate::engine) incremental: Arc<Incremental>,
 }
@@ -87,7 +87,7 @@ impl Evaluation {
         weights: Vec<i16>,
         vectors: Vec<i8>,
     ) -> Result<Self, EvaluationError> {
-        let expected = set.phase_count() * set.feature_count();
+        let expected = set.weight_count();
         if weights.len() != expected {
             return Err(EvaluationError::Count {
                 expected,
@@ -107,18 +107,36 @@ impl Evaluation {
             }
         }
         check_vectors(&set, &vectors)?;
-        let incremental = Arc::new(Incremental::new(&set, &weights, &vectors));
-        Ok(Self {
+        let tables = Tables::whole(weights, vectors);
+        Ok(Self::of_tables(set, tables))
+    }
+
+    /// The weights and vectors of a source that holds what [`Evaluation::with_vectors`] would
+    /// accept. A phase and a group of phases are asked for when a position of theirs is valued
+    /// first.
+    pub fn on_use(set: Arc<PatternSet>, source: Box<dyn TableSource>) -> Self {
+        let tables = Tables::on_use(&set, source);
+        Self::of_tables(set, tables)
+    }
+
+    /// Gets every phase and group ready now, for whoever must not wait for one in a search.
+    pub fn prepare(&self) {
+        self.incremental.prepare();
+    }
+
+    fn of_tables(set: Arc<PatternSet>, tables: Tables) -> Self {
+        let tables = Arc::new(tables);
+        let incremental = Incremental::new(Arc::clone(&set), Arc::clone(&tables));
+        Self {
             set,
-            weights,
-            vectors,
-            incremental,
-        })
+            tables,
+            incremental: Arc::new(incremental),
+        }
     }
 
     /// Every weight and vector zero.
     pub fn zero(set: Arc<PatternSet>) -> Self {
-        let weights = vec![0; set.phase_count() * set.feature_count()];
+        let weights = vec![0; set.weight_count()];
         Self::new(set, weights).expect("there is one zero for each weight")
     }
 
@@ -129,20 +147,19 @@ impl Evaluation {
 
     /// The weights `[phase][feature]`, in millidiscs.
     pub fn weights(&self) -> &[i16] {
-        &self.weights
+        self.tables.weights(&self.set)
     }
 
     /// The weights of the phase of a position with this many empty squares.
     #[inline]
     pub fn phase_weights(&self, empties: u8) -> &[i16] {
-        let count = self.set.feature_count();
-        &self.weights[self.set.phase(empties) * count..][..count]
+        self.tables.phase(&self.set, self.set.phase(empties))
     }
 
     /// The vectors `[group][feature][component]`, in units of the root of half a millidisc; none if
     /// their size is 0.
     pub fn vectors(&self) -> &[i8] {
-        &self.vectors
+        self.tables.vectors(&self.set)
     }
 
     /// The value of a position, not clamped.
@@ -165,8 +182,8 @@ impl Evaluation {
     }
 
     fn parts_of(&self, empties: u8, features: impl Iterator<Item = usize>) -> (Score, Score) {
+        let vectors = self.tables.group(&self.set, self.set.group(empties));
         let size = self.set.vector_size();
-        let vectors = &self.vectors[self.set.group(empties) * self.set.feature_count() * size..];
         parts_of(self.phase_weights(empties), vectors, size, features)
     }
 }

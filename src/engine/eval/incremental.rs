@@ -12,14 +12,18 @@ mod vectors;
 
 use super::number::{Number, Side};
 use super::pairs::half_square;
-use super::pattern_set::{INSTANCES_MAX, LANES, PatternKind, PatternSet};
-use super::square_range::square_ranges;
+use super::pattern_set::{
+    EMPTIES_MAX, INSTANCES_MAX, LANES, PatternKind, PatternSet, configuration_sums,
+};
+use super::square_range::square_range;
+use super::tables::Tables;
 use crate::engine::board::kernel::{Instructions, Kernel, kernel_entry};
 use crate::engine::board::position::Position;
 use crate::engine::board::square::{Square, Squares};
+use crate::engine::pages::Pages;
 use crate::engine::score::Score;
-use block::{Block, Change, Tables};
-use std::borrow::Cow;
+use block::{Begins, Block, Change};
+use std::sync::{Arc, OnceLock};
 use vectors::Vectors;
 
 /// The blocks of [`LANES`] that an accumulator has room for.
@@ -41,35 +45,53 @@ impl Accumulator {
     };
 }
 
-/// Weights and vectors laid out for updates by moves.
+/// Weights and vectors laid out for updates by moves, each phase and each group of phases when a
+/// position of theirs is valued first.
 #[derive(Debug)]
 pub struct Incremental {
+    set: Arc<PatternSet>,
+    source: Arc<Tables>,
     block_count: usize,
-    start: Vec<Block>,   // [block]: the indices of a board without discs
-    swap: Vec<Block>,    // [block]: index + swapped index
-    steps: Vec<Block>,   // [square][block]: 3^place
-    tables: Vec<Tables>, // [block]
-    weights: Vec<i16>, // [phase][a zero, then the tables of the patterns], then room for every index after the last
-    phase_size: usize,
-    phase_begin: [usize; 65], // [empties] -> where its phase begins in `weights`
-    constant: [i32; 65],      // [empties] -> the sum of the parity weights
+    start: Vec<Block>,             // [block]: the indices of a board without discs
+    swap: Vec<Block>,              // [block]: index + swapped index
+    steps: Vec<Block>,             // [square][block]: 3^place
+    begins: Vec<Begins>,           // [block]
+    places: OnceLock<Vec<u32>>,    // [feature] -> its place within a phase
     numbers: Vec<(Number, usize)>, // all but parity, each with where its table begins within a phase
-    vectors: Option<Vectors>,
-    square_ranges: [(Score, Score); 65], // [empties] -> the least and the most that `square` is
+    phases: Vec<OnceLock<Phase>>,
+    phase_of: [usize; 65],        // [empties]
+    groups: Vec<OnceLock<Group>>, // none without vectors
+    group_of: [usize; 65],        // [empties]
+}
+
+/// The weights of a phase, each less half the square of the vector beside it.
+#[derive(Debug)]
+struct Phase {
+    weights: Pages<i16>, // a zero, then the tables of the patterns, then room for every index
+    parity: [i32; 2], // the sum of the parity weights of an even and an odd number of empty squares
+}
+
+/// The vectors of a group of phases.
+#[derive(Debug)]
+struct Group {
+    vectors: Vectors,
+    /// The least and the most that [`Incremental::square`] is.
+    square_range: (Score, Score),
 }
 
 impl Incremental {
-    /// Lays out weights `[phase][feature]` and vectors `[group][feature][component]` of a set.
-    pub fn new(set: &PatternSet, weights: &[i16], vectors: &[i8]) -> Self {
-        let places = places(set);
+    /// Lays out the weights and vectors of a set.
+    pub fn new(set: Arc<PatternSet>, source: Arc<Tables>) -> Self {
         let block_count = set.block_count();
-        let phase_size = set.feature_count() + 1;
         let counts = set
             .numbers()
             .iter()
             .filter(|(number, _)| *number != Number::Parity);
-        let laid_out = Vectors::new(set, vectors, &places);
-        let weights = &*linear_weights(set, weights, vectors);
+        let groups = if set.vector_size() == 0 {
+            0
+        } else {
+            set.group_count()
+        };
         let mut this = Self {
             block_count,
             start: vec![Block::ZERO; block_count],
@@ -78,25 +100,85 @@ impl Incremental {
                 .iter()
                 .map(|&steps| Block(steps))
                 .collect(),
-            tables: vec![Tables([0; LANES]); block_count],
-            weights: pack_weights(set, weights, &places, phase_size),
-            phase_size,
-            phase_begin: std::array::from_fn(|empties| set.phase(empties as u8) * phase_size),
-            constant: std::array::from_fn(|empties| parity_sum(set, weights, empties as u8)),
+            begins: vec![Begins([0; LANES]); block_count],
+            places: OnceLock::new(),
             numbers: counts
                 .map(|&(number, offset)| (number, 1 + offset))
                 .collect(),
-            square_ranges: square_ranges(set, weights, vectors),
-            vectors: laid_out,
+            phases: (0..set.phase_count()).map(|_| OnceLock::new()).collect(),
+            phase_of: std::array::from_fn(|empties| set.phase(empties as u8)),
+            groups: (0..groups).map(|_| OnceLock::new()).collect(),
+            group_of: std::array::from_fn(|empties| set.group(empties as u8)),
+            set: Arc::clone(&set),
+            source,
         };
         for (index, instance) in set.instances().iter().enumerate() {
             let (block, lane) = (index / LANES, index % LANES);
             let last = 3_u32.pow(instance.squares.len() as u32) - 1;
             this.start[block].0[lane] = (last / 2) as u16;
             this.swap[block].0[lane] = last as u16;
-            this.tables[block].0[lane] = 1 + instance.offset as u32;
+            this.begins[block].0[lane] = 1 + instance.offset as u32;
         }
         this
+    }
+
+    /// Lays out every phase and group now, for whoever cannot wait later.
+    pub fn prepare(&self) {
+        for empties in 0..=EMPTIES_MAX {
+            self.phase(empties);
+            self.group(empties);
+        }
+    }
+
+    /// The phase of positions with this many empty squares.
+    #[inline(always)]
+    fn phase(&self, empties: u8) -> &Phase {
+        let phase = self.phase_of[usize::from(empties)];
+        let laid_out = &self.phases[phase];
+        match laid_out.get() {
+            Some(laid_out) => laid_out,
+            None => self.lay_out_phase(phase),
+        }
+    }
+
+    /// The group of positions with this many empty squares; `None` without vectors.
+    #[inline(always)]
+    fn group(&self, empties: u8) -> Option<&Group> {
+        let group = self.group_of[usize::from(empties)];
+        let laid_out = self.groups.get(group)?;
+        Some(match laid_out.get() {
+            Some(laid_out) => laid_out,
+            None => self.lay_out_group(group),
+        })
+    }
+
+    #[cold]
+    fn lay_out_phase(&self, phase: usize) -> &Phase {
+        self.phases[phase].get_or_init(|| {
+            let set = &self.set;
+            let weights = self.source.phase(set, phase);
+            let group = set.group(set.phase_empties_max()[phase]);
+            let vectors = self.source.group(set, group);
+            Phase {
+                weights: pack_weights(set, weights, vectors, self.places()),
+                parity: [0, 1].map(|parity| parity_sum(set, weights, vectors, parity)),
+            }
+        })
+    }
+
+    #[cold]
+    fn lay_out_group(&self, group: usize) -> &Group {
+        self.groups[group].get_or_init(|| {
+            let vectors = self.source.group(&self.set, group);
+            Group {
+                vectors: Vectors::new(&self.set, vectors, self.places()),
+                square_range: square_range(&self.set, group, vectors),
+            }
+        })
+    }
+
+    fn places(&self) -> &[u32] {
+        self.places.get_or_init(|| places(&self.set))
     }
 
     /// The accumulator of a position.
@@ -187,29 +269,32 @@ impl Incremental {
         position: Position,
         moves: u64,
     ) -> Score {
-        let empties = usize::from(position.empties());
-        let weights = &self.weights[self.phase_begin[empties]..][..self.phase_size + INDICES];
+        let empties = position.empties();
+        let phase = self.phase(empties);
         let blocks = accumulator.blocks[..self.block_count]
             .iter()
-            .zip(&self.tables);
+            .zip(&self.begins);
         let mut sum = match K::INSTRUCTIONS {
-            Instructions::Any => portable::sum(blocks, weights),
+            Instructions::Any => portable::sum(blocks, &phase.weights),
             // SAFETY: a kernel is used only where `KernelChoice` found that the machine runs it.
             // Tables begin within a phase, which is followed by as many weights as an index may
             // name.
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx2 | Instructions::Avx512 => unsafe { avx2::sum(blocks, weights) },
+            Instructions::Avx2 | Instructions::Avx512 => unsafe {
+                avx2::sum(blocks, &phase.weights)
+            },
         };
         if !self.numbers.is_empty() {
-            sum += numbers_sum::<K>(&self.numbers, weights, position, moves);
+            sum += numbers_sum::<K>(&self.numbers, &phase.weights, position, moves);
         }
-        Score(self.constant[empties] + sum)
+        Score(phase.parity[usize::from(empties & 1)] + sum)
     }
 
     /// The least and the most that [`Self::square`] can be with this many empty squares.
     #[inline(always)]
     pub fn square_range(&self, empties: u8) -> (Score, Score) {
-        self.square_ranges[usize::from(empties)]
+        self.group(empties)
+            .map_or((Score(0), Score(0)), |group| group.square_range)
     }
 
     /// The other part as searches count it: half the square of the sum of all vectors, within
@@ -221,10 +306,11 @@ impl Incremental {
         position: Position,
         moves: u64,
     ) -> Score {
-        self.vectors.as_ref().map_or(Score(0), |vectors| {
+        self.group(position.empties()).map_or(Score(0), |group| {
             let blocks = &accumulator.blocks[..self.block_count];
-            let (least, most) = self.square_range(position.empties());
-            vectors::square::<K>(vectors, blocks, &self.tables, position, moves).clamp(least, most)
+            let (least, most) = group.square_range;
+            vectors::square::<K>(&group.vectors, blocks, &self.begins, position, moves)
+                .clamp(least, most)
         })
     }
 }
@@ -268,84 +354,55 @@ fn blocks<const BLOCKS: usize>(blocks: &[Block]) -> &[Block; BLOCKS] {
 
 /// The place of each feature after a zero, that of a pattern of squares by its renumbered
 /// configuration.
-fn places(set: &PatternSet) -> Vec<usize> {
-    let places = set
-        .patterns()
-        .iter()
-        .enumerate()
-        .flat_map(|(index, pattern)| {
-            let begin = 1 + set.offset(index);
-            (0..pattern.configuration_count()).map(move |configuration| match &pattern.kind {
-                PatternKind::Squares(squares) => begin + renumber(configuration, squares.len()),
-                PatternKind::Number(_) => begin + configuration,
-            })
-        });
-    places.collect()
+fn places(set: &PatternSet) -> Vec<u32> {
+    let mut places = Vec::with_capacity(set.feature_count());
+    for (index, pattern) in set.patterns().iter().enumerate() {
+        let begin = 1 + set.offset(index) as u32;
+        match &pattern.kind {
+            PatternKind::Squares(squares) => {
+                let powers: Vec<u32> = (0..squares.len() as u32)
+                    .map(|place| 3_u32.pow(place))
+                    .rev()
+                    .collect();
+                let renumbered = configuration_sums(&powers, [1, 0, 2]);
+                places.extend(renumbered.into_iter().map(|place| begin + place));
+            }
+            PatternKind::Number(_) => {
+                places.extend((0..pattern.configuration_count() as u32).map(|place| begin + place));
+            }
+        }
+    }
+    places
 }
 
-/// Each weight less half the square of the vector beside it.
-fn linear_weights<'a>(set: &PatternSet, weights: &'a [i16], vectors: &[i8]) -> Cow<'a, [i16]> {
-    if set.vector_size() == 0 {
-        return Cow::Borrowed(weights);
+/// The weights of a phase at their places, each less half the square of the vector beside it.
+fn pack_weights(set: &PatternSet, weights: &[i16], vectors: &[i8], places: &[u32]) -> Pages<i16> {
+    let mut packed = Pages::zeros(1 + set.feature_count() + INDICES);
+    if vectors.is_empty() {
+        for (&place, &weight) in places.iter().zip(weights) {
+            packed[place as usize] = weight;
+        }
+        return packed;
     }
-    let half_squares: Vec<i16> = vectors
-        .chunks_exact(set.vector_size())
-        .map(|vector| half_square(vector) as i16)
-        .collect();
-    let mut linear = weights.to_vec();
-    for (weights, &empties_max) in linear
-        .chunks_exact_mut(set.feature_count())
-        .zip(set.phase_empties_max())
-    {
-        let half_squares = &half_squares[set.group(empties_max) * set.feature_count()..];
-        weights
-            .iter_mut()
-            .zip(half_squares)
-            .for_each(|(weight, half_square)| *weight -= half_square);
-    }
-    Cow::Owned(linear)
-}
-
-/// The weights of each phase at their places.
-fn pack_weights(
-    set: &PatternSet,
-    weights: &[i16],
-    places: &[usize],
-    phase_size: usize,
-) -> Vec<i16> {
-    let mut packed = vec![0; set.phase_count() * phase_size + INDICES];
-    for (packed, weights) in packed
-        .chunks_exact_mut(phase_size)
-        .zip(weights.chunks_exact(set.feature_count()))
-    {
-        places
-            .iter()
-            .zip(weights)
-            .for_each(|(&place, &weight)| packed[place] = weight);
+    let vectors = vectors.chunks_exact(set.vector_size());
+    for ((&place, &weight), vector) in places.iter().zip(weights).zip(vectors) {
+        packed[place as usize] = weight - half_square(vector) as i16;
     }
     packed
 }
 
-/// Maps the digits 0 (empty), 1 (side to move) and 2 (opponent) to 1, 0 and 2.
-fn renumber(mut configuration: usize, squares: usize) -> usize {
-    let (mut number, mut power) = (0, 1);
-    for _ in 0..squares {
-        number += [1, 0, 2][configuration % 3] * power;
-        configuration /= 3;
-        power *= 3;
-    }
-    number
-}
-
-fn parity_sum(set: &PatternSet, weights: &[i16], empties: u8) -> i32 {
-    let parity = usize::from(empties & 1);
-    let weights = &weights[set.phase(empties) * set.feature_count()..];
+/// The sum of the weights of parity 0 or 1, each less half the square of its vector.
+fn parity_sum(set: &PatternSet, weights: &[i16], vectors: &[i8], parity: usize) -> i32 {
+    let size = set.vector_size();
     let parities = set
         .numbers()
         .iter()
         .filter(|(number, _)| *number == Number::Parity);
     parities
-        .map(|(_, offset)| i32::from(weights[offset + parity]))
+        .map(|(_, offset)| {
+            let feature = offset + parity;
+            i32::from(weights[feature]) - half_square(&vectors[feature * size..][..size])
+        })
         .sum()
 }
 

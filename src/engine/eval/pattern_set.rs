@@ -385,6 +385,11 @@ impl PatternSet {
         self.vectors.empties_max.len()
     }
 
+    /// The number of weights: one per feature of every phase.
+    pub fn weight_count(&self) -> usize {
+        self.phase_count() * self.feature_count()
+    }
+
     /// The number of components of all vectors.
     pub fn component_count(&self) -> usize {
         self.group_count() * self.feature_count() * self.vector_size()
@@ -494,25 +499,30 @@ fn canonical_configurations(squares: &[Square]) -> Vec<u32> {
             squares.iter().map(place).collect()
         })
         .collect();
-    (0..3_u32.pow(squares.len() as u32))
-        .map(|configuration| {
-            let (mut digits, mut rest) = (vec![0; squares.len()], configuration);
-            for digit in digits.iter_mut().rev() {
-                *digit = rest % 3;
-                rest /= 3;
-            }
-            let mirror = |permutation: &Vec<usize>| {
-                permutation
-                    .iter()
-                    .fold(0, |index, &place| index * 3 + digits[place])
-            };
-            permutations
-                .iter()
-                .map(mirror)
-                .min()
-                .expect("the identity is a symmetry")
-        })
-        .collect()
+    let mut smallest = vec![u32::MAX; 3_usize.pow(squares.len() as u32)];
+    for permutation in permutations {
+        let mut powers = vec![0; squares.len()];
+        for (place, &from) in permutation.iter().rev().enumerate() {
+            powers[from] = 3_u32.pow(place as u32);
+        }
+        let mirrors = configuration_sums(&powers, [0, 1, 2]);
+        for (smallest, mirror) in smallest.iter_mut().zip(mirrors) {
+            *smallest = mirror.min(*smallest);
+        }
+    }
+    smallest
+}
+
+/// For each configuration of as many squares as there are weights, the sum over its squares of
+/// weight times digit, where `digits` are used in place of 0, 1 and 2. The first square is that of
+/// the greatest power of 3 in the number of a configuration.
+pub fn configuration_sums(weights: &[u32], digits: [u32; 3]) -> Vec<u32> {
+    let mut sums = vec![0];
+    for weight in weights.iter().rev() {
+        let longer = digits.map(|digit| sums.iter().map(move |sum| sum + digit * weight));
+        sums = longer.into_iter().flatten().collect();
+    }
+    sums
 }
 
 /// The range of each number of empty squares. Boards with more of them than a game begins with

@@ -1,10 +1,11 @@
 //! The range of squares of vectors that a search counts.
 
 use super::features::features;
-use super::pairs::parts_of;
-use super::pattern_set::PatternSet;
+use super::pairs::half_square;
+use super::pattern_set::{PatternSet, VECTOR_SIZE_MAX};
 use crate::engine::board::position::Position;
 use crate::engine::score::Score;
+use std::sync::LazyLock;
 
 /// Games whose positions show the range.
 const GAMES: usize = 200;
@@ -12,36 +13,31 @@ const GAMES: usize = 200;
 /// The share of squares left out at each end of a range, as a divisor: 2 %.
 const OUTSIDE: usize = 50;
 
-/// The range of each number of empty squares: that of the positions of its group in games of a
-/// fixed sequence of random moves, without the tails.
-pub fn square_ranges(set: &PatternSet, weights: &[i16], vectors: &[i8]) -> [(Score, Score); 65] {
-    let (count, size) = (set.feature_count(), set.vector_size());
-    if size == 0 {
-        return [(Score(0), Score(0)); _];
-    }
-    let mut groups = vec![Vec::new(); set.group_count()];
-    for position in positions() {
-        let group = set.group(position.empties());
-        let weights = &weights[set.phase(position.empties()) * count..];
-        groups[group].push(
-            parts_of(
-                weights,
-                &vectors[group * count * size..],
-                size,
-                features(set, position),
-            )
-            .1,
-        );
-    }
-    let ranges = groups.into_iter().map(|mut squares| {
-        squares.sort_unstable();
-        let outside = squares.len() / OUTSIDE;
-        Some((*squares.get(outside)?, *squares.iter().nth_back(outside)?))
-    });
-    let ranges: Vec<_> = ranges
-        .map(|range| range.unwrap_or((Score(0), Score::MAX)))
+/// The range of a group with these vectors, `[feature][component]`: that of the positions of the
+/// group in games of a fixed sequence of random moves, without the tails.
+pub fn square_range(set: &PatternSet, group: usize, vectors: &[i8]) -> (Score, Score) {
+    static POSITIONS: LazyLock<Vec<Position>> = LazyLock::new(positions);
+    let size = set.vector_size();
+    let mut squares: Vec<Score> = POSITIONS
+        .iter()
+        .filter(|position| set.group(position.empties()) == group)
+        .map(|&position| square(vectors, size, features(set, position)))
         .collect();
-    std::array::from_fn(|empties| ranges[set.group(empties as u8)])
+    squares.sort_unstable();
+    let outside = squares.len() / OUTSIDE;
+    let range = squares.get(outside).zip(squares.iter().nth_back(outside));
+    range.map_or((Score(0), Score::MAX), |(&least, &most)| (least, most))
+}
+
+/// Half the square of the sum of the vectors of these features.
+fn square(vectors: &[i8], size: usize, features: impl Iterator<Item = usize>) -> Score {
+    let mut sums = [0; VECTOR_SIZE_MAX as usize];
+    for feature in features {
+        for (sum, &component) in sums.iter_mut().zip(&vectors[feature * size..][..size]) {
+            *sum += i32::from(component);
+        }
+    }
+    Score(half_square(&sums))
 }
 
 /// Positions of games from the start.
@@ -73,16 +69,13 @@ fn positions() -> Vec<Position> {
 #[cfg(test)]
 mod tests {
     use super::super::builtin;
+    use super::super::pairs::parts_of;
     use super::super::pattern_set::VectorShape;
     use super::*;
 
     #[test]
     fn a_range_holds_all_squares_of_its_group_but_2_percent_at_each_end() {
         let plain = builtin::square_weights();
-        assert_eq!(
-            square_ranges(plain.set(), plain.weights(), &[]),
-            [(Score(0), Score(0)); 65]
-        );
         let shape = VectorShape {
             size: 4,
             empties_max: vec![60, 30],
@@ -92,15 +85,16 @@ mod tests {
         let vectors: Vec<i8> = (0..set.component_count())
             .map(|place| (place * 37 % 63) as i8 - 31)
             .collect();
-        let weights = vec![0; set.phase_count() * set.feature_count()];
+        let weights = vec![0; set.weight_count()];
         let group_size = set.feature_count() * set.vector_size();
-        let ranges = square_ranges(&set, &weights, &vectors);
-        assert_ne!(ranges[60], ranges[30]);
+        let range = |group| square_range(&set, group, &vectors[group * group_size..]);
+        assert_ne!(range(0), range(1));
         for group in 0..2 {
             let positions = positions()
                 .into_iter()
                 .filter(|position| set.group(position.empties()) == group);
-            let found: Vec<(Score, (Score, Score))> = positions
+            let (least, most) = range(group);
+            let found: Vec<Score> = positions
                 .map(|position| {
                     let vectors = &vectors[group * group_size..];
                     let (_, square) = parts_of(
@@ -109,17 +103,11 @@ mod tests {
                         set.vector_size(),
                         features(&set, position),
                     );
-                    (square, ranges[usize::from(position.empties())])
+                    square
                 })
                 .collect();
-            let below = found
-                .iter()
-                .filter(|(square, (least, _))| square < least)
-                .count();
-            let above = found
-                .iter()
-                .filter(|(square, (_, most))| most < square)
-                .count();
+            let below = found.iter().filter(|&&square| square < least).count();
+            let above = found.iter().filter(|&&square| most < square).count();
             assert!(
                 5_000 < found.len() && below.max(above) <= found.len() / 50,
                 "{below} and {above}"

@@ -4,6 +4,7 @@ use super::depth::Depth;
 use super::mpc_level::MpcLevel;
 use crate::engine::board::position::Position;
 use crate::engine::board::square::Square;
+use crate::engine::pages::{Pages, Zeroed};
 use crate::engine::score::Score;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -142,6 +143,9 @@ struct Bucket([TableEntry; WAYS]);
 
 const _: () = assert!(size_of::<Bucket>() == 64);
 
+// SAFETY: a bucket is atomic integers, for which zero is valid.
+unsafe impl Zeroed for Bucket {}
+
 /// The hash of a position; equal hashes of different positions are not expected to occur (64 bits).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PositionKey(pub u64);
@@ -173,7 +177,7 @@ fn fold(left: u64, right: u64) -> u64 {
 /// Threads may share it: each access is a relaxed atomic one, which on common processors costs what
 /// a plain one does.
 pub struct TranspositionTable {
-    buckets: Box<[Bucket]>,
+    buckets: Pages<Bucket>,
     mask: usize,
     generation: AtomicU64,
 }
@@ -187,17 +191,15 @@ impl TranspositionTable {
     /// Room for 2^`bits` entries of 16 bytes, with `bits` clamped to 4 to 32.
     pub fn new(bits: u8) -> Self {
         let count = (1_usize << bits.clamp(BITS_MIN, BITS_MAX)) / WAYS;
-        // SAFETY: a bucket is atomic integers, for which zero is valid.
-        let buckets = unsafe { Box::<[Bucket]>::new_zeroed_slice(count).assume_init() };
         Self {
-            buckets,
+            buckets: Pages::zeros(count),
             mask: count - 1,
             generation: AtomicU64::new(1),
         }
     }
 
     /// The size, in bits of the number of entries.
-    pub const fn bits(&self) -> u8 {
+    pub fn bits(&self) -> u8 {
         (self.buckets.len() * WAYS).trailing_zeros() as u8
     }
 

@@ -114,7 +114,7 @@ impl Initial {
         let (set, has_vectors) = (&task.features, continues_vectors(task)?);
         let Some(parent) = inherited(task) else {
             let evaluation = Evaluation::zero(Arc::clone(set));
-            let visits = vec![0; evaluation.weights().len()];
+            let visits = vec![0; evaluation.set().weight_count()];
             return Ok(Self {
                 model: Model::draft(evaluation, visits),
                 has_vectors,

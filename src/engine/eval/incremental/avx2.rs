@@ -3,7 +3,7 @@
 //! The compiler splits the same loops into single lanes; a search by depth then takes half as long
 //! again.
 
-use super::block::{Block, Change, Tables};
+use super::block::{Begins, Block, Change};
 use crate::engine::eval::pattern_set::COMPONENT_MAX;
 use std::arch::x86_64::{
     __m128i, __m256i, _mm_add_epi8, _mm_add_epi16, _mm_add_epi32, _mm_cvtepi8_epi16,
@@ -58,19 +58,19 @@ pub fn play<'a, const BLOCKS: usize>(
 #[inline]
 #[target_feature(enable = "avx2")]
 pub unsafe fn sum<'a>(
-    blocks: impl Iterator<Item = (&'a Block, &'a Tables)>,
+    blocks: impl Iterator<Item = (&'a Block, &'a Begins)>,
     weights: &[i16],
 ) -> i32 {
     let mut sum = _mm256_setzero_si256();
-    for (block, tables) in blocks {
+    for (block, begins) in blocks {
         let indices = load(block);
         let halves = [
             _mm256_castsi256_si128(indices),
             _mm256_extracti128_si256::<1>(indices),
         ];
-        let (begins, _) = tables.0.as_chunks::<8>();
-        for (half, begins) in halves.into_iter().zip(begins) {
-            // SAFETY: `Tables` is two halves of 32 bytes, aligned to 32.
+        let (begin_halves, _) = begins.0.as_chunks::<8>();
+        for (half, begins) in halves.into_iter().zip(begin_halves) {
+            // SAFETY: `Begins` is two halves of 32 bytes, aligned to 32.
             let begins = unsafe { _mm256_load_si256(begins.as_ptr().cast()) };
             let places = _mm256_add_epi32(_mm256_cvtepu16_epi32(half), begins);
             // SAFETY: each lane reads the weight that it names and the next one; the caller has

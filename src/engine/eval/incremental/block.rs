@@ -28,7 +28,7 @@ impl Block {
 /// Where in a phase the table of each lane's instance begins; lanes without one read the zero.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
-pub struct Tables(pub [u32; LANES]);
+pub struct Begins(pub [u32; LANES]);
 
 /// What a move does to `BLOCKS` blocks.
 pub struct Change<'a, const BLOCKS: usize, Flipped> {

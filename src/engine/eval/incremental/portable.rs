@@ -1,6 +1,6 @@
 //! Moves and sums in plain code, which the fast backends are tested against.
 
-use super::block::{Block, Change, Tables};
+use super::block::{Begins, Block, Change};
 
 #[inline(always)]
 pub fn play<'a, const BLOCKS: usize>(
@@ -22,10 +22,10 @@ pub fn play<'a, const BLOCKS: usize>(
 }
 
 #[inline(always)]
-pub fn sum<'a>(blocks: impl Iterator<Item = (&'a Block, &'a Tables)>, weights: &[i16]) -> i32 {
+pub fn sum<'a>(blocks: impl Iterator<Item = (&'a Block, &'a Begins)>, weights: &[i16]) -> i32 {
     let mut sum = 0;
-    for (block, tables) in blocks {
-        for (&index, &begin) in block.0.iter().zip(&tables.0) {
+    for (block, begins) in blocks {
+        for (&index, &begin) in block.0.iter().zip(&begins.0) {
             sum += i32::from(weights[begin as usize + usize::from(index)]);
         }
     }

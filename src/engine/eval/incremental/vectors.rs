@@ -1,6 +1,6 @@
 //! Vectors laid out for the search, and the square of their sum.
 
-use super::block::{Block, Tables};
+use super::block::{Begins, Block};
 use super::{INDICES, number_place};
 use crate::engine::board::kernel::{Instructions, Kernel, kernel_entry};
 use crate::engine::board::position::Position;
@@ -9,6 +9,7 @@ use crate::engine::eval::pairs::SIZES;
 use crate::engine::eval::pattern_set::{
     INSTANCES_MAX, LANES, NUMBERS_MAX, PRODUCT_SHIFT, PatternSet,
 };
+use crate::engine::pages::{Pages, Zeroed};
 use crate::engine::score::Score;
 use std::mem::MaybeUninit;
 
@@ -21,13 +22,14 @@ use super::portable;
 #[repr(align(32))]
 struct Aligned([i8; 32]);
 
-/// The vectors of each group: a zero, then those of the patterns; then room for every index after
-/// the last.
+// SAFETY: numbers without invalid values.
+unsafe impl Zeroed for Aligned {}
+
+/// The vectors of a group: a zero, then those of the patterns; then room for every index.
 #[derive(Debug)]
 pub struct Vectors {
     size: usize, // components of each vector, one of `SIZES`
-    components: Vec<Aligned>,
-    begins: [usize; 65], // [empties] -> the place of the zero of its group
+    components: Pages<Aligned>,
     numbers: Vec<(Number, usize)>, // each with where its table begins after the zero
     instance_count: usize,
 }
@@ -38,36 +40,30 @@ pub struct Vectors {
 struct Places([MaybeUninit<u32>; INSTANCES_MAX + NUMBERS_MAX]);
 
 impl Vectors {
-    /// Lays out vectors `[group][feature][component]`, whose features have `places` after a zero;
-    /// `None` if they have no components.
-    pub fn new(set: &PatternSet, vectors: &[i8], places: &[usize]) -> Option<Self> {
+    /// Lays out vectors `[feature][component]` whose features have `places` after a zero.
+    pub fn new(set: &PatternSet, vectors: &[i8], places: &[u32]) -> Self {
         let count = set.vector_size();
-        let size = SIZES.into_iter().find(|&size| 0 < count && count <= size)?;
-        let table_size = set.feature_count() + 1;
-        let bytes = (set.group_count() * table_size + INDICES) * size;
-        let mut this = Self {
+        let size = SIZES
+            .into_iter()
+            .find(|&size| count <= size)
+            .expect("a set has no larger vectors");
+        let bytes = (1 + set.feature_count() + INDICES) * size;
+        let mut components = Pages::<Aligned>::zeros(bytes.div_ceil(size_of::<Aligned>()));
+        for (&place, vector) in places.iter().zip(vectors.chunks_exact(count)) {
+            // A vector lies within one of them.
+            let at = place as usize * size;
+            let aligned = &mut components[at / size_of::<Aligned>()];
+            aligned.0[at % size_of::<Aligned>()..][..count].copy_from_slice(vector);
+        }
+        let numbers = set.numbers().iter();
+        Self {
             size,
-            components: vec![Aligned([0; 32]); bytes.div_ceil(size_of::<Aligned>())],
-            begins: std::array::from_fn(|empties| set.group(empties as u8) * table_size),
-            numbers: set
-                .numbers()
-                .iter()
+            components,
+            numbers: numbers
                 .map(|&(number, offset)| (number, 1 + offset))
                 .collect(),
             instance_count: set.instances().len(),
-        };
-        for (group, vectors) in vectors
-            .chunks_exact(set.feature_count() * count)
-            .enumerate()
-        {
-            for (&place, vector) in places.iter().zip(vectors.chunks_exact(count)) {
-                // A vector lies within one of them.
-                let at = (group * table_size + place) * size;
-                let aligned = &mut this.components[at / size_of::<Aligned>()];
-                aligned.0[at % size_of::<Aligned>()..][..count].copy_from_slice(vector);
-            }
         }
-        Some(this)
     }
 
     /// All components.
@@ -86,21 +82,21 @@ kernel_entry! {
     /// Half the square of the sum of the vectors of a position, from the indices of its instances;
     /// `moves` are those of its side to move. A separate function, so that an evaluation without
     /// vectors costs no more than a test.
-    pub fn square(vectors: &Vectors, blocks: &[Block], tables: &[Tables], position: Position, moves: u64) -> Score = square_body;
+    pub fn square(vectors: &Vectors, blocks: &[Block], begins: &[Begins], position: Position, moves: u64) -> Score = square_body;
 }
 
 #[inline(always)]
 fn square_body<K: Kernel>(
     vectors: &Vectors,
     blocks: &[Block],
-    tables: &[Tables],
+    begins: &[Begins],
     position: Position,
     moves: u64,
 ) -> Score {
     // Room for more than most sets have is not worth filling with zeros.
     let mut places = Places([const { MaybeUninit::uninit() }; INSTANCES_MAX + NUMBERS_MAX]);
-    for ((places, block), tables) in places.0.chunks_exact_mut(LANES).zip(blocks).zip(tables) {
-        for ((place, index), begin) in places.iter_mut().zip(block.0).zip(tables.0) {
+    for ((places, block), begins) in places.0.chunks_exact_mut(LANES).zip(blocks).zip(begins) {
+        for ((place, index), begin) in places.iter_mut().zip(block.0).zip(begins.0) {
             place.write(begin + u32::from(index));
         }
     }
@@ -111,8 +107,7 @@ fn square_body<K: Kernel>(
     // SAFETY: blocks have a lane for each instance, and the numbers follow.
     let places =
         unsafe { places.0[..vectors.instance_count + vectors.numbers.len()].assume_init_ref() };
-    let components =
-        &vectors.flat()[vectors.begins[usize::from(position.empties())] * vectors.size..];
+    let components = vectors.flat();
     let sum = match K::INSTRUCTIONS {
         Instructions::Any => match vectors.size {
             8 => portable::squared_sum::<8>(components, places),
