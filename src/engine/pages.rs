@@ -17,6 +17,8 @@ pub unsafe trait Zeroed {}
 
 // SAFETY: a number without invalid values.
 unsafe impl Zeroed for i16 {}
+// SAFETY: the same.
+unsafe impl Zeroed for i32 {}
 
 /// A slice of a fixed length.
 ///
@@ -62,6 +64,14 @@ impl<T: Zeroed> Pages<T> {
             values: values.cast(),
             length,
         }
+    }
+}
+
+impl<T: Zeroed + Copy> Clone for Pages<T> {
+    fn clone(&self) -> Self {
+        let mut other = Self::zeros(self.length);
+        other.copy_from_slice(self);
+        other
     }
 }
 

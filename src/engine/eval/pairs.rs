@@ -5,6 +5,7 @@
 
 use super::pattern_set::{COMPONENT_MAX, PRODUCT_SHIFT, VECTOR_SIZE_MAX};
 use crate::engine::board::kernel::{Kernel, KernelChoice, kernel_entry, with_kernel};
+use crate::engine::pages::Pages;
 use crate::engine::score::Score;
 
 /// Binary digits of a component behind its unit.
@@ -38,7 +39,7 @@ pub struct Residual {
 #[derive(Clone, Debug)]
 pub struct SlotVectors {
     size: usize,
-    components: Vec<i32>, // [slot][component], filled up to `size`
+    components: Pages<i32>, // [slot][component], filled up to `size`
     inverse_roots: Vec<f64>,
 }
 
@@ -53,18 +54,20 @@ impl SlotVectors {
             .into_iter()
             .find(|&size| count <= size)
             .expect("a set has at most 32 components");
-        let filled = components.chunks_exact(count).flat_map(|vector| {
-            vector
-                .iter()
-                .copied()
-                .chain(std::iter::repeat_n(0, size - count))
-        });
+        let slots = components.len() / count;
+        let mut filled = Pages::zeros((slots * size).max(1));
+        for (vector, components) in filled
+            .chunks_exact_mut(size)
+            .zip(components.chunks_exact(count))
+        {
+            vector[..count].copy_from_slice(components);
+        }
         let inverse_roots = (0..ROOTS)
             .map(|count| 1.0 / (count.max(1) as f64).sqrt())
             .collect();
         Self {
             size,
-            components: filled.collect(),
+            components: filled,
             inverse_roots,
         }
     }
@@ -153,7 +156,9 @@ fn values_body<K: Kernel>(vectors: &SlotVectors, slots: &[u32], values: &mut [Sc
 fn values_of<const SIZE: usize>(vectors: &SlotVectors, slots: &[u32], values: &mut [Score]) {
     let count = slots.len() / values.len().max(1);
     let (components, _) = vectors.components.as_chunks::<SIZE>();
+    let mut following = slots.chunks_exact(count.max(1)).skip(1);
     for (slots, value) in slots.chunks_exact(count.max(1)).zip(values) {
+        prefetch(components, following.next().unwrap_or_default());
         *value = Score(sums(components, slots).1);
     }
 }
@@ -197,7 +202,9 @@ fn learn_rows<const SIZE: usize>(
     let count = slots.len() / rows.len().max(1);
     let (components, _) = vectors.components.as_chunks_mut::<SIZE>();
     let mut errors = 0;
+    let mut following = slots.chunks_exact(count.max(1)).skip(1);
     for (slots, row) in slots.chunks_exact(count.max(1)).zip(rows) {
+        prefetch(components, following.next().unwrap_or_default());
         let (sums, value) = sums(components, slots);
         let error = row.target.0 - value;
         errors += u64::from(error.unsigned_abs());
@@ -216,6 +223,22 @@ fn learn_rows<const SIZE: usize>(
         }
     }
     errors
+}
+
+/// Asks the processor to load the vectors of the slots of the row after the one that is read, so
+/// that it need not wait for them.
+#[inline(always)]
+fn prefetch<const SIZE: usize>(components: &[[i32; SIZE]], slots: &[u32]) {
+    #[cfg(target_arch = "x86_64")]
+    for &slot in slots {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch has no effect that a program can see.
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(components.as_ptr().wrapping_add(slot as usize).cast());
+        };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (components, slots);
 }
 
 /// 1/√n, beyond the table that of n without its last binary digits.
