@@ -179,6 +179,7 @@ fn bench_generate(
         .with(|table| table.games = games)
         .map_err(StageError::from)?;
     let folder = tempfile::tempdir()?;
+    model.model.evaluation.prepare();
     let stopwatch = Stopwatch::start();
     let task = GenerateTask {
         config: table,
