@@ -1,10 +1,10 @@
 //! A pattern set with its weights and vectors.
 
-use super::features::features;
-use super::incremental::Incremental;
+use super::incremental::{Incremental, static_value};
 use super::pairs::parts_of;
 use super::pattern_set::{COMPONENT_MAX, PatternSet, WEIGHT_BESIDE_VECTOR_MAX};
 use super::tables::{TableSource, Tables};
+use crate::engine::board::kernel::{KernelChoice, with_kernel};
 use crate::engine::board::position::Position;
 use crate::engine::score::Score;
 use std::sync::Arc;
@@ -164,14 +164,19 @@ impl Evaluation {
 
     /// The value of a position, not clamped.
     pub fn static_value(&self, position: Position) -> Score {
-        let (linear, square) = self.parts(position);
-        linear + square
+        with_kernel!(
+            KernelChoice::detect(),
+            static_value(&self.incremental, position)
+        )
     }
 
-    /// The value of a position in two parts, which the search bounds apart: the weights, each less
-    /// half the square of its vector, and half the square of the sum of all vectors.
+    /// The value of a position by the walk over its features, in the two parts that the search
+    /// bounds apart: the weights, each less half the square of its vector, and half the square of
+    /// the sum of all vectors.
+    #[cfg(test)]
     pub(in crate::engine) fn parts(&self, position: Position) -> (Score, Score) {
-        self.parts_of(position.empties(), features(&self.set, position))
+        let features = super::features::features(&self.set, position);
+        self.parts_of(position.empties(), features)
     }
 
     /// The value of a position with this many empty squares and these features of its phase, not

@@ -182,6 +182,7 @@ impl Incremental {
     }
 
     /// The accumulator of a position.
+    #[inline(always)]
     pub fn accumulator(&self, position: Position) -> Accumulator {
         let mut accumulator = Accumulator::ZERO;
         accumulator.blocks[..self.block_count].copy_from_slice(&self.start);
@@ -306,19 +307,41 @@ impl Incremental {
         position: Position,
         moves: u64,
     ) -> Score {
+        let (least, most) = self.square_range(position.empties());
+        self.whole_square::<K>(accumulator, position, moves)
+            .clamp(least, most)
+    }
+
+    /// The same, whatever its range.
+    #[inline(always)]
+    fn whole_square<K: Kernel>(
+        &self,
+        accumulator: &Accumulator,
+        position: Position,
+        moves: u64,
+    ) -> Score {
         self.group(position.empties()).map_or(Score(0), |group| {
             let blocks = &accumulator.blocks[..self.block_count];
-            let (least, most) = group.square_range;
             vectors::square::<K>(&group.vectors, blocks, &self.begins, position, moves)
-                .clamp(least, most)
         })
     }
 }
 
 kernel_entry! {
+    /// The value of a position, not clamped, that no search leads to.
+    pub fn static_value(incremental: &Incremental, position: Position) -> Score = static_value_body;
+
     /// The weights of numbers, whose tables begin at these places of `weights`. A separate
     /// function, so that an evaluation without numbers costs no more than a test.
     fn numbers_sum(numbers: &[(Number, usize)], weights: &[i16], position: Position, moves: u64) -> i32 = numbers_sum_body;
+}
+
+#[inline(always)]
+fn static_value_body<K: Kernel>(incremental: &Incremental, position: Position) -> Score {
+    let accumulator = incremental.accumulator(position);
+    let moves = position.legal_moves_by::<K>();
+    incremental.linear::<K>(&accumulator, position, moves)
+        + incremental.whole_square::<K>(&accumulator, position, moves)
 }
 
 #[inline(always)]
@@ -566,6 +589,11 @@ mod tests {
             assert_eq!(
                 incremental.linear::<K>(&accumulator, position, moves),
                 linear,
+                "{position:?}"
+            );
+            assert_eq!(
+                static_value::<K>(incremental, position),
+                linear + square,
                 "{position:?}"
             );
             let (least, most) = incremental.square_range(position.empties());
