@@ -100,8 +100,8 @@ impl<T> Drop for Pages<T> {
     }
 }
 
-/// Asks for huge pages, of which a process needs few entries in the processor's table of pages. It
-/// changes no byte, and a system that has none is no error.
+/// Asks for huge pages, of which a process needs few entries in the processor's table of pages. The
+/// values stay as they are, and a system without huge pages ignores the request.
 fn prefer_huge_pages(begin: NonNull<u8>, size: usize) {
     #[cfg(target_os = "linux")]
     if HUGE_PAGE <= size {
@@ -117,6 +117,19 @@ fn prefer_huge_pages(begin: NonNull<u8>, size: usize) {
     }
     #[cfg(not(target_os = "linux"))]
     let _ = (begin, size);
+}
+
+/// Asks the processor to load a value that will be read soon.
+#[inline(always)]
+pub fn prefetch<T>(values: &[T], index: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch has no effect that a program can see, whatever the address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(values.as_ptr().wrapping_add(index).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (values, index);
 }
 
 #[cfg(test)]

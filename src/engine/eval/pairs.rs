@@ -5,7 +5,7 @@
 
 use super::pattern_set::{COMPONENT_MAX, PRODUCT_SHIFT, VECTOR_SIZE_MAX};
 use crate::engine::board::kernel::{Kernel, KernelChoice, kernel_entry, with_kernel};
-use crate::engine::pages::Pages;
+use crate::engine::pages::{Pages, prefetch};
 use crate::engine::score::Score;
 
 /// Binary digits of a component behind its unit.
@@ -158,7 +158,10 @@ fn values_of<const SIZE: usize>(vectors: &SlotVectors, slots: &[u32], values: &m
     let (components, _) = vectors.components.as_chunks::<SIZE>();
     let mut following = slots.chunks_exact(count.max(1)).skip(1);
     for (slots, value) in slots.chunks_exact(count.max(1)).zip(values) {
-        prefetch(components, following.next().unwrap_or_default());
+        // That row need not wait for its vectors.
+        for &slot in following.next().unwrap_or_default() {
+            prefetch(components, slot as usize);
+        }
         *value = Score(sums(components, slots).1);
     }
 }
@@ -204,7 +207,10 @@ fn learn_rows<const SIZE: usize>(
     let mut errors = 0;
     let mut following = slots.chunks_exact(count.max(1)).skip(1);
     for (slots, row) in slots.chunks_exact(count.max(1)).zip(rows) {
-        prefetch(components, following.next().unwrap_or_default());
+        // That row need not wait for its vectors.
+        for &slot in following.next().unwrap_or_default() {
+            prefetch(components, slot as usize);
+        }
         let (sums, value) = sums(components, slots);
         let error = row.target.0 - value;
         errors += u64::from(error.unsigned_abs());
@@ -223,22 +229,6 @@ fn learn_rows<const SIZE: usize>(
         }
     }
     errors
-}
-
-/// Asks the processor to load the vectors of the slots of the row after the one that is read, so
-/// that it need not wait for them.
-#[inline(always)]
-fn prefetch<const SIZE: usize>(components: &[[i32; SIZE]], slots: &[u32]) {
-    #[cfg(target_arch = "x86_64")]
-    for &slot in slots {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch has no effect that a program can see.
-        unsafe {
-            _mm_prefetch::<_MM_HINT_T0>(components.as_ptr().wrapping_add(slot as usize).cast());
-        };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (components, slots);
 }
 
 /// 1/√n, beyond the table that of n without its last binary digits.

@@ -4,7 +4,7 @@ use super::depth::Depth;
 use super::mpc_level::MpcLevel;
 use crate::engine::board::position::Position;
 use crate::engine::board::square::Square;
-use crate::engine::pages::{Pages, Zeroed};
+use crate::engine::pages::{Pages, Zeroed, prefetch};
 use crate::engine::score::Score;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -286,16 +286,7 @@ impl TranspositionTable {
     /// Asks the processor to load what `get` and `put` will touch.
     #[inline(always)]
     pub fn prefetch(&self, key: PositionKey) {
-        #[cfg(target_arch = "x86_64")]
-        {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            // SAFETY: a prefetch has no effect that a program can see, and the bucket is in bounds.
-            unsafe {
-                _mm_prefetch::<_MM_HINT_T0>((&raw const self.buckets[self.index(key)]).cast());
-            };
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = key;
+        prefetch(&self.buckets, self.index(key));
     }
 }
 
