@@ -18,6 +18,7 @@ EXAMPLES = PROJECT / "examples/python"
 FEATURES = """name = "every-kind"
 phase_empties_max = [60, 50, 44, 30, 17, 8]
 vectors = 5
+negative = 2
 vector_empties_max = [60, 17]
 """ + "".join(f'\n[[pattern]]\nname = "P{number}"\n{text}\n' for number, text in enumerate([
     'squares = "a1 b1 c1 d1 e1 f1 g1 h1"', 'squares = "a1 b1 c1 a2"', 'squares = "c3 f3 c6 f6"', 'kind = "parity"',

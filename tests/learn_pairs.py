@@ -38,6 +38,7 @@ SECOND = FIRST | {
 }
 SET = tomllib.loads(FEATURES)
 PHASES, GROUPS, SIZE = SET["phase_empties_max"], SET["vector_empties_max"], SET["vectors"]
+SIGNS = np.where(np.arange(SIZE) < SIZE - SET["negative"], 1, -1)
 COUNTS = [3 ** len(pattern["squares"].split()) if "squares" in pattern else 2 if pattern["kind"] == "parity"
           else pattern.get("cap", 31) + 1 for pattern in SET["pattern"]]
 OFFSETS = np.cumsum([0, *COUNTS])
@@ -159,9 +160,9 @@ def rounded(vectors):
 
 
 def pairs(vectors):
-    """The sums of vectors, and the products of their pairs: half of the squared sum less half of the squares."""
+    """The sums of vectors, and the products of their pairs: half of the squared sum less half of the squares, with signs."""
     sums = vectors.sum(axis=-2)
-    return sums, ((sums**2).sum(axis=-1) >> 2) - ((vectors**2).sum(axis=-1) >> 2).sum(axis=-1)
+    return sums, ((SIGNS * sums**2).sum(axis=-1) >> 2) - ((SIGNS * vectors**2).sum(axis=-1) >> 2).sum(axis=-1)
 
 
 def learn_weights(rows, learned, vectors, least, most, settings, part):
@@ -197,7 +198,7 @@ def learn_vectors(rows, weights, vectors, least, most, settings, part):
                 once, features = features[first], np.delete(features, first)
                 visits[once] += 1
                 steps = cut((step * roots[visits[once]]).clip(-(2**17), 2**17))
-                change = divided((sums - rounded(vectors[once])) * steps[:, None], 64)
+                change = divided(SIGNS * (sums - rounded(vectors[once])) * steps[:, None], 64)
                 vectors[once] = (vectors[once] + change).clip(-31 << 16, 31 << 16)
         ratio *= 0.5
     return vectors, visits

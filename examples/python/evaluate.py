@@ -46,6 +46,7 @@ def evaluate(model, boards):
     features = tomllib.loads((Path(model) / "features.toml").read_text())
     weights = pl.read_parquet(Path(model) / "weights.parquet").partition_by("phase", "pattern", as_dict=True)
     size, vectors = features.get("vectors", 0), {}
+    signs = np.where(np.arange(size) < size - features.get("negative", 0), 1, -1)
     if size > 0:
         vectors = pl.read_parquet(Path(model) / "vectors.parquet").partition_by("group", "pattern", as_dict=True)
     empties = (boards == 0).sum(axis=1)[:, None]
@@ -63,8 +64,8 @@ def evaluate(model, boards):
                 places = np.searchsorted(table["index"], index)
                 values[chosen] += table["weight"].to_numpy()[places]
                 sums[chosen] += components[places]
-                values[chosen] -= (components[places] ** 2).sum(axis=1) >> 2
-    return values + ((sums**2).sum(axis=1) >> 2)
+                values[chosen] -= (signs * components[places] ** 2).sum(axis=1) >> 2
+    return values + ((signs * sums**2).sum(axis=1) >> 2)
 
 
 if __name__ == "__main__":

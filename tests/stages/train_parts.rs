@@ -543,7 +543,14 @@ fn vectors_of_a_parent_are_continued_and_other_ones_are_refused() {
     lesson.train("large");
     lesson.parent = weights;
     for (shape, found) in [
-        ("vectors = 4\n", "vectors of 4 components"),
+        (
+            "vectors = 4\n",
+            "vectors of 4 components, 0 of them negative",
+        ),
+        (
+            "vectors = 3\nnegative = 1\nvector_empties_max = [60, 30]\n",
+            "vectors of 3 components, 1 of them negative",
+        ),
         ("", "no vectors"),
     ] {
         let features = FEATURES.replacen("[[", &format!("{shape}[["), 1);
@@ -562,7 +569,7 @@ fn vectors_of_a_parent_are_continued_and_other_ones_are_refused() {
             })
             .unwrap_err();
         let expected = format!(
-            "the parent has vectors of 3 components for phases from [60, 30] empty squares and the features have {found}"
+            "the parent has vectors of 3 components, 0 of them negative, for phases from [60, 30] empty squares and the features have {found}"
         );
         assert!(error.to_string().starts_with(&expected), "{error}");
         assert!(

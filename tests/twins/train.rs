@@ -379,12 +379,16 @@ fn rounded(vector: Vector) -> Vector {
     vector.map(|component| (component + 32_768).div_euclid(65_536))
 }
 
+/// Whether the products of each component are added or subtracted.
+const SIGNS: Vector = [1, 1, -1];
+
 /// The sum of the vectors of a position, and the products of their pairs in millidiscs.
 fn pairs(vectors: &[Vector]) -> (Vector, i64) {
     let product = |left: &Vector, right: &Vector| {
         left.iter()
             .zip(right)
-            .map(|(left, right)| left * right)
+            .zip(SIGNS)
+            .map(|((left, right), sign)| sign * left * right)
             .sum::<i64>()
     };
     let sums = std::array::from_fn(|place| vectors.iter().map(|vector| vector[place]).sum());
@@ -449,7 +453,8 @@ fn learned_vectors(
                     .trunc() as i64;
                 let now = rounded(*vector);
                 *vector = std::array::from_fn(|place| {
-                    let moved = vector[place] + (sums[place] - now[place]) * step / 64;
+                    let pull = SIGNS[place] * (sums[place] - now[place]);
+                    let moved = vector[place] + pull * step / 64;
                     moved.clamp(-31 * 65_536, 31 * 65_536)
                 });
             }
@@ -863,7 +868,7 @@ fn the_product_of_the_rule_is_cut_toward_zero_as_integers_would() {
 #[test]
 fn vectors_are_learned_beside_weights_and_weights_once_more_beside_vectors() {
     let workspace = datasets();
-    let features = FEATURES.replace("[60, 44, 19]", "[60]\nvectors = 3");
+    let features = FEATURES.replace("[60, 44, 19]", "[60]\nvectors = 3\nnegative = 1");
     workspace.write("configs/features/small.toml", &features);
     let changes = [
         ("train.weight_scale", "20.0"),

@@ -20,6 +20,7 @@ struct FeaturesFile {
     name: String,
     phase_empties_max: Vec<u8>,
     vectors: Option<u8>,
+    negative: Option<u8>,
     vector_empties_max: Option<Vec<u8>>,
     pattern: Vec<PatternEntry>,
 }
@@ -93,16 +94,26 @@ fn parse(text: &str) -> Result<PatternSet, String> {
     let set = PatternSet::new(&file.name, patterns, file.phase_empties_max)
         .map_err(|error| error.to_string())?;
     let Some(size) = file.vectors.filter(|size| 0 < *size) else {
-        let reason = "`vector_empties_max` groups the phases that share vectors: it needs `vectors`, at least 1";
-        return file
-            .vector_empties_max
-            .map_or(Ok(set), |_| Err(reason.to_owned()));
+        if file.vector_empties_max.is_some() {
+            return Err("`vector_empties_max` groups the phases that share vectors: it needs `vectors`, at least 1".to_owned());
+        }
+        if file.negative.is_some() {
+            return Err(
+                "`negative` counts components of vectors: it needs `vectors`, at least 1"
+                    .to_owned(),
+            );
+        }
+        return Ok(set);
     };
     let empties_max = file
         .vector_empties_max
         .unwrap_or_else(|| VectorShape::none().empties_max);
-    set.with_vectors(VectorShape { size, empties_max })
-        .map_err(|error| error.to_string())
+    set.with_vectors(VectorShape {
+        size,
+        negative: file.negative.unwrap_or(0),
+        empties_max,
+    })
+    .map_err(|error| error.to_string())
 }
 
 /// What the parser says, on one line and in words.
@@ -204,6 +215,9 @@ pub fn features_text(set: &PatternSet) -> String {
         name: set.name().to_owned(),
         phase_empties_max: set.phase_empties_max().to_vec(),
         vectors: shape.map(|shape| shape.size),
+        negative: shape
+            .map(|shape| shape.negative)
+            .filter(|negative| 0 < *negative),
         vector_empties_max: shape.map(|shape| shape.empties_max.clone()),
         pattern: set.patterns().iter().map(entry).collect(),
     };
@@ -283,18 +297,24 @@ mod tests {
 
     #[test]
     fn vectors_survive_writing_and_a_set_without_them_does_not_mention_them() {
-        let shape = |size, empties_max: &[u8]| VectorShape {
+        let shape = |size, negative, empties_max: &[u8]| VectorShape {
             size,
+            negative,
             empties_max: empties_max.to_vec(),
         };
         for (keys, expected) in [
             ("", VectorShape::none()),
             ("vectors = 0", VectorShape::none()),
-            ("vectors = 1", shape(1, &[60])),
-            ("vectors = 16\nvector_empties_max = [60]", shape(16, &[60])),
+            ("vectors = 1", shape(1, 0, &[60])),
+            ("vectors = 1\nnegative = 0", shape(1, 0, &[60])),
+            ("vectors = 16\nnegative = 6", shape(16, 6, &[60])),
+            (
+                "vectors = 16\nvector_empties_max = [60]",
+                shape(16, 0, &[60]),
+            ),
             (
                 "vectors = 32\nvector_empties_max = [60, 20]",
-                shape(32, &[60, 20]),
+                shape(32, 0, &[60, 20]),
             ),
         ] {
             let set = parse_features(&with_keys(keys)).unwrap();
@@ -306,6 +326,7 @@ mod tests {
                 "{keys}"
             );
             assert_eq!(text.contains("vector"), 0 < expected.size, "{text}");
+            assert_eq!(text.contains("negative"), 0 < expected.negative, "{text}");
         }
     }
 
@@ -313,6 +334,7 @@ mod tests {
     fn bad_vectors_are_refused_with_the_reason() {
         let groups = "the first group of phases that share vectors must begin with 60 empty squares, and each other group \
             later in the game, where a phase begins";
+        let signs = "`negative` counts components of vectors: it needs `vectors`, at least 1";
         let alone = "`vector_empties_max` groups the phases that share vectors: it needs `vectors`, at least 1";
         for (keys, expected) in [
             ("vectors = 33", "vectors of 33 components: at most 32"),
@@ -321,6 +343,12 @@ mod tests {
                 "line 6: invalid value: integer `-1`, expected u8",
             ),
             ("vector_empties_max = [60]", alone),
+            ("negative = 1", signs),
+            ("vectors = 0\nnegative = 0", signs),
+            (
+                "vectors = 8\nnegative = 9",
+                "9 negative components: the vectors have 8",
+            ),
             ("vectors = 0\nvector_empties_max = [60, 44]", alone),
             ("vectors = 8\nvector_empties_max = []", groups),
             ("vectors = 8\nvector_empties_max = [44]", groups),

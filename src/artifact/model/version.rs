@@ -261,6 +261,9 @@ pub fn pattern_set_hash(set: &PatternSet) -> ContentHash {
         hasher
             .field("vectors", &[set.vectors().size])
             .field("group starts", &starts);
+        if 0 < set.vectors().negative {
+            hasher.field("negative", &[set.vectors().negative]);
+        }
     }
     for pattern in set.patterns() {
         let (name, numbers) = match &pattern.kind {
@@ -305,14 +308,16 @@ mod tests {
             hash("vectors = 0"),
             hash("vectors = 1"),
             hash("vectors = 2"),
+            hash("vectors = 2\nnegative = 1"),
+            hash("vectors = 2\nnegative = 2"),
             hash("vectors = 2\nvector_empties_max = [60, 30]"),
         ];
         assert_eq!(BTreeSet::from(hashes.clone()).len(), hashes.len());
         assert_eq!(hashes[0], hash(""), "no vectors");
         assert_eq!(
             hashes[2],
-            hash("vectors = 2\nvector_empties_max = [60]"),
-            "the default"
+            hash("vectors = 2\nnegative = 0\nvector_empties_max = [60]"),
+            "the defaults"
         );
     }
 

@@ -39,7 +39,7 @@ fn json_of(model: &LoadedModel, history: &ModelHistory) -> Value {
         "instances": set.instances().len(),
         "phases": set.phase_count(),
         "weights": model.model.evaluation.set().weight_count(),
-        "vectors": (0 < set.vector_size()).then(|| json!({"components": set.vector_size(), "groups": set.group_count()})),
+        "vectors": (0 < set.vector_size()).then(|| json!({"components": set.vector_size(), "negative": set.vectors().negative, "groups": set.group_count()})),
         "mpc_entries": model.model.mpc.entries().len(),
         "mae": history.training.as_ref().map(|training| training.after.all.mae),
         "exact_mae": history.exact_mae,
@@ -80,7 +80,14 @@ fn rows_of(model: &LoadedModel, history: &ModelHistory) -> Vec<String> {
             (set.group_count(), "group"),
         ]
         .map(|(count, noun)| counted(count as u64, noun));
-        rows.push(row("vectors", &format!("{components}, {groups} of phases")));
+        let negative = match set.vectors().negative {
+            0 => String::new(),
+            negative => format!(", {negative} of them negative"),
+        };
+        rows.push(row(
+            "vectors",
+            &format!("{components}{negative}, {groups} of phases"),
+        ));
     }
     rows.extend(origin.map(|origin| {
         row(

@@ -13,8 +13,9 @@ use std::sync::Arc;
 /// mirrors equal.
 ///
 /// The value of a position is Σ wᵢ + ½(|Σ vᵢ|² − Σ|vᵢ|²) over its features: the weights, and the
-/// products of the vectors of all pairs (Rendle, "Factorization machines", 2010). Each half of a
-/// square is rounded down to a millidisc.
+/// products of the vectors of all pairs (Rendle, "Factorization machines", 2010). The squares of
+/// negative components are subtracted where the others are added. Each half of a square is rounded
+/// down to a millidisc.
 ///
 /// ```
 /// use renma::engine::{Evaluation, Opponent, Pattern, PatternKind, PatternSet, Player, Position, Score};
@@ -188,8 +189,7 @@ impl Evaluation {
 
     fn parts_of(&self, empties: u8, features: impl Iterator<Item = usize>) -> (Score, Score) {
         let vectors = self.tables.group(&self.set, self.set.group(empties));
-        let size = self.set.vector_size();
-        parts_of(self.phase_weights(empties), vectors, size, features)
+        parts_of(&self.set, self.phase_weights(empties), vectors, features)
     }
 }
 

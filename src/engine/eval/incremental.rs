@@ -261,8 +261,8 @@ impl Incremental {
     }
 
     /// The linear part of a static value, from the accumulator of a position and the legal moves of
-    /// its side to move: the weights, each less half the square of its vector. It is the value
-    /// without vectors, and a lower bound of it beside them.
+    /// its side to move: the weights, each less half the square of its vector, which is the value
+    /// of a set without vectors.
     #[inline(always)]
     pub fn linear<K: Kernel>(
         &self,
@@ -407,16 +407,16 @@ fn pack_weights(set: &PatternSet, weights: &[i16], vectors: &[i8], places: &[u32
         }
         return packed;
     }
-    let vectors = vectors.chunks_exact(set.vector_size());
+    let (vectors, positive) = (vectors.chunks_exact(set.vector_size()), set.positive_size());
     for ((&place, &weight), vector) in places.iter().zip(weights).zip(vectors) {
-        packed[place as usize] = weight - half_square(vector) as i16;
+        packed[place as usize] = weight - half_square(vector, positive) as i16;
     }
     packed
 }
 
 /// The sum of the weights of parity 0 or 1, each less half the square of its vector.
 fn parity_sum(set: &PatternSet, weights: &[i16], vectors: &[i8], parity: usize) -> i32 {
-    let size = set.vector_size();
+    let (size, positive) = (set.vector_size(), set.positive_size());
     let parities = set
         .numbers()
         .iter()
@@ -424,7 +424,8 @@ fn parity_sum(set: &PatternSet, weights: &[i16], vectors: &[i8], parity: usize) 
     parities
         .map(|(_, offset)| {
             let feature = offset + parity;
-            i32::from(weights[feature]) - half_square(&vectors[feature * size..][..size])
+            let vector = &vectors[feature * size..][..size];
+            i32::from(weights[feature]) - half_square(vector, positive)
         })
         .sum()
 }
@@ -482,6 +483,7 @@ mod tests {
         let set = PatternSet::new("test", patterns, phase_empties_max).unwrap();
         let shape = VectorShape {
             size: [0, 3, 8, 16, 21, 32][seed as usize % 6],
+            negative: [0, 1, 3, 7, 8, 13][seed as usize % 6] * (seed / 6 % 3 % 2) as u8,
             empties_max: vec![60, 31],
         };
         let set = set.clone().with_vectors(shape).unwrap_or(set);
@@ -525,19 +527,26 @@ mod tests {
         let lists = others.map(|other| format!("a1 {other}"));
         let small = evaluation(&lists.each_ref().map(String::as_str), vec![60], 1);
         assert_eq!(small.set().features_per_position(), 135);
-        for component in [31, -31] {
+        for (component, negative) in [(31, 0), (-31, 0), (31, 32), (-31, 32), (31, 5)] {
             let shape = VectorShape {
                 size: 32,
+                negative,
                 ..VectorShape::none()
             };
             let set = Arc::new((**small.set()).clone().with_vectors(shape).unwrap());
-            let weights = vec![WEIGHT_BESIDE_VECTOR_MAX; set.feature_count()];
             let vectors = vec![component; set.component_count()];
-            let evaluation = Evaluation::with_vectors(Arc::clone(&set), weights, vectors).unwrap();
-            let expected = 31 * 31 * 32 * 135 * 134 / 4 + 25_079 * 135;
-            assert_eq!(evaluation.static_value(Position::START).0, expected);
-            for kernel in KernelChoice::all() {
-                assert!(50 < with_kernel!(kernel, compare_game(&evaluation, 1)));
+            let surplus = 32 - 2 * i32::from(negative);
+            let half_square = (31_i32.pow(2) * surplus).div_euclid(4);
+            let square_of_sum = ((31 * 135_i32).pow(2) * surplus).div_euclid(4);
+            for weight in [WEIGHT_BESIDE_VECTOR_MAX, -WEIGHT_BESIDE_VECTOR_MAX] {
+                let weights = vec![weight; set.feature_count()];
+                let evaluation =
+                    Evaluation::with_vectors(Arc::clone(&set), weights, vectors.clone()).unwrap();
+                let expected = square_of_sum + (i32::from(weight) - half_square) * 135;
+                assert_eq!(evaluation.static_value(Position::START).0, expected);
+                for kernel in KernelChoice::all() {
+                    assert!(50 < with_kernel!(kernel, compare_game(&evaluation, 1)));
+                }
             }
             for weight in [WEIGHT_BESIDE_VECTOR_MAX + 1, i16::MIN] {
                 let weights = vec![weight; set.feature_count()];

@@ -3,7 +3,7 @@
 //! A row sees its vectors rounded to whole components, as the model will have them, so that what is
 //! learned is what plays.
 
-use super::pattern_set::{COMPONENT_MAX, PRODUCT_SHIFT, VECTOR_SIZE_MAX};
+use super::pattern_set::{COMPONENT_MAX, PRODUCT_SHIFT, PatternSet, VECTOR_SIZE_MAX};
 use crate::engine::board::kernel::{Kernel, KernelChoice, kernel_entry, with_kernel};
 use crate::engine::pages::{Pages, prefetch};
 use crate::engine::score::Score;
@@ -39,17 +39,15 @@ pub struct Residual {
 #[derive(Clone, Debug)]
 pub struct SlotVectors {
     size: usize,
+    positive: usize,
     components: Pages<i32>, // [slot][component], filled up to `size`
     inverse_roots: Vec<f64>,
 }
 
 impl SlotVectors {
-    /// From components `[slot][component]`, `count` for each slot.
-    ///
-    /// # Panics
-    ///
-    /// If there are more components for a slot than [`SIZES`] has.
-    pub fn new(count: usize, components: &[i32]) -> Self {
+    /// From components `[slot][component]`, as many for each slot as vectors of the set have.
+    pub fn new(set: &PatternSet, components: &[i32]) -> Self {
+        let count = set.vector_size();
         let size = SIZES
             .into_iter()
             .find(|&size| count <= size)
@@ -67,6 +65,7 @@ impl SlotVectors {
             .collect();
         Self {
             size,
+            positive: set.positive_size(),
             components: filled,
             inverse_roots,
         }
@@ -87,7 +86,7 @@ impl SlotVectors {
     }
 
     /// Learns rows one after another, each with its `slots`: v ← v + ratio/√n · error · (Σv − v) at
-    /// the n-th visit of a slot. Returns the sum of the errors before each update.
+    /// the n-th visit of a slot, and the opposite step for negative components. Returns the sum of the errors before each update.
     pub fn learn(
         &mut self,
         kernel: KernelChoice,
@@ -99,36 +98,49 @@ impl SlotVectors {
     }
 }
 
-/// ½|v|² in millidiscs, rounded down.
+/// ½ Σ s v² in millidiscs, rounded down, where s is 1 for the first components, as many as are
+/// `positive`, and −1 for the others.
 #[inline(always)]
-pub fn half_square<C: Copy + Into<i32>>(vector: &[C]) -> i32 {
+pub fn half_square<C: Copy + Into<i32>>(vector: &[C], positive: usize) -> i32 {
     vector
         .iter()
-        .copied()
-        .map(C::into)
-        .map(|component| component * component)
+        .enumerate()
+        .map(|(place, &component)| {
+            let component: i32 = component.into();
+            sign(place, positive) * component * component
+        })
         .sum::<i32>()
         >> PRODUCT_SHIFT
 }
 
+/// The signs of components, for the search.
+pub type Signs = [i16; VECTOR_SIZE_MAX as usize]; // [component]
+
+/// How the products of a component count, where as many of the first ones are positive.
+#[inline(always)]
+pub const fn sign(place: usize, positive: usize) -> i32 {
+    if place < positive { 1 } else { -1 }
+}
+
 /// The value of a position with these features in two parts: the weights `[feature]`, each less
 /// half the square of its vector `[feature][component]`, and half the square of the sum of these
-/// vectors of `size` components.
+/// vectors; squares have the signs of the set.
 pub fn parts_of(
+    set: &PatternSet,
     weights: &[i16],
     vectors: &[i8],
-    size: usize,
     features: impl Iterator<Item = usize>,
 ) -> (Score, Score) {
+    let (size, positive) = (set.vector_size(), set.positive_size());
     let (mut linear, mut sums) = (0, [0; VECTOR_SIZE_MAX as usize]);
     for feature in features {
         let vector = &vectors[feature * size..][..size];
-        linear += i32::from(weights[feature]) - half_square(vector);
+        linear += i32::from(weights[feature]) - half_square(vector, positive);
         sums.iter_mut()
             .zip(vector)
             .for_each(|(sum, &component)| *sum += i32::from(component));
     }
-    (Score(linear), Score(half_square(&sums)))
+    (Score(linear), Score(half_square(&sums, positive)))
 }
 
 /// A component in whole units, halves up.
@@ -162,22 +174,26 @@ fn values_of<const SIZE: usize>(vectors: &SlotVectors, slots: &[u32], values: &m
         for &slot in following.next().unwrap_or_default() {
             prefetch(components, slot as usize);
         }
-        *value = Score(sums(components, slots).1);
+        *value = Score(sums(components, vectors.positive, slots).1);
     }
 }
 
 /// The sum of the vectors of slots, and the products of their pairs.
 #[inline(always)]
-fn sums<const SIZE: usize>(components: &[[i32; SIZE]], slots: &[u32]) -> ([i32; SIZE], i32) {
+fn sums<const SIZE: usize>(
+    components: &[[i32; SIZE]],
+    positive: usize,
+    slots: &[u32],
+) -> ([i32; SIZE], i32) {
     let (mut sums, mut half_squares) = ([0; SIZE], 0);
     for &slot in slots {
         let vector = components[slot as usize].map(rounded);
         sums.iter_mut()
             .zip(vector)
             .for_each(|(sum, component)| *sum += component);
-        half_squares += half_square(&vector);
+        half_squares += half_square(&vector, positive);
     }
-    (sums, half_square(&sums) - half_squares)
+    (sums, half_square(&sums, positive) - half_squares)
 }
 
 #[inline(always)]
@@ -203,6 +219,8 @@ fn learn_rows<const SIZE: usize>(
 ) -> u64 {
     const MOST: i32 = (COMPONENT_MAX as i32) << FRACTION_BITS;
     let count = slots.len() / rows.len().max(1);
+    let positive = vectors.positive;
+    let signs: [i32; SIZE] = std::array::from_fn(|place| sign(place, positive));
     let (components, _) = vectors.components.as_chunks_mut::<SIZE>();
     let mut errors = 0;
     let mut following = slots.chunks_exact(count.max(1)).skip(1);
@@ -211,7 +229,7 @@ fn learn_rows<const SIZE: usize>(
         for &slot in following.next().unwrap_or_default() {
             prefetch(components, slot as usize);
         }
-        let (sums, value) = sums(components, slots);
+        let (sums, value) = sums(components, positive, slots);
         let error = row.target.0 - value;
         errors += u64::from(error.unsigned_abs());
         let step = f64::from(error) * (row.ratio * UNIT);
@@ -220,10 +238,13 @@ fn learn_rows<const SIZE: usize>(
             *visits = visits.saturating_add(1);
             let multiplier = step * inverse_root(&vectors.inverse_roots, *visits);
             let multiplier = multiplier.clamp(-MULTIPLIER_MAX, MULTIPLIER_MAX) as i32;
-            for (component, sum) in components[slot as usize].iter_mut().zip(sums) {
+            for ((component, sum), sign) in
+                components[slot as usize].iter_mut().zip(sums).zip(signs)
+            {
                 // Cut toward zero: millions of visits would add up what another rounding adds to
                 // each.
-                let change = (sum - rounded(*component)) * multiplier / (1 << MULTIPLIER_BITS);
+                let change =
+                    (sum - rounded(*component)) * (sign * multiplier) / (1 << MULTIPLIER_BITS);
                 *component = (*component + change).clamp(-MOST, MOST);
             }
         }

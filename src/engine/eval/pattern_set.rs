@@ -37,7 +37,7 @@ pub const COMPONENTS_MAX: usize = 1 << 30;
 pub const COMPONENT_MAX: i8 = 31;
 
 /// The largest weight beside a vector, and the smallest is its opposite: less half the square of
-/// any vector it fits 16 bits.
+/// any vector, or more by it, it fits 16 bits.
 pub const WEIGHT_BESIDE_VECTOR_MAX: i16 = {
     let square = (COMPONENT_MAX as i32 * COMPONENT_MAX as i32) * VECTOR_SIZE_MAX as i32;
     i16::MAX - (square >> PRODUCT_SHIFT) as i16
@@ -98,6 +98,8 @@ pub struct Instance {
 pub struct VectorShape {
     /// Components per feature, up to [`VECTOR_SIZE_MAX`]; 0 if there are none.
     pub size: u8,
+    /// How many of them, the last ones, count against the sum of products.
+    pub negative: u8,
     /// The largest number of empty squares of each group of phases that share vectors, descending;
     /// each is that of a phase.
     pub empties_max: Vec<u8>,
@@ -108,6 +110,7 @@ impl VectorShape {
     pub fn none() -> Self {
         Self {
             size: 0,
+            negative: 0,
             empties_max: vec![EMPTIES_MAX],
         }
     }
@@ -184,6 +187,8 @@ pub enum PatternSetError {
     Phases,
     #[error("vectors of {0} components: at most {VECTOR_SIZE_MAX}")]
     VectorSize(u8),
+    #[error("{negative} negative components: the vectors have {size}")]
+    Negative { negative: u8, size: u8 },
     #[error(
         "the first group of phases that share vectors must begin with 60 empty squares, and each other group later in the game, where a phase begins"
     )]
@@ -281,9 +286,19 @@ impl PatternSet {
     ///
     /// A shape that does not fit the set.
     pub fn with_vectors(self, vectors: VectorShape) -> Result<Self, PatternSetError> {
-        let VectorShape { size, empties_max } = &vectors;
+        let VectorShape {
+            size,
+            negative,
+            empties_max,
+        } = &vectors;
         if VECTOR_SIZE_MAX < *size {
             return Err(PatternSetError::VectorSize(*size));
+        }
+        if size < negative {
+            return Err(PatternSetError::Negative {
+                negative: *negative,
+                size: *size,
+            });
         }
         let descending = empties_max.windows(2).all(|pair| pair[1] < pair[0]);
         let begins_phases = empties_max
@@ -367,6 +382,13 @@ impl PatternSet {
     #[inline]
     pub const fn vector_size(&self) -> usize {
         self.vectors.size as usize
+    }
+
+    /// The number of components, the first ones, whose products count as they are; those of the
+    /// others are subtracted.
+    #[inline]
+    pub const fn positive_size(&self) -> usize {
+        self.vectors.size as usize - self.vectors.negative as usize
     }
 
     /// The largest weight of a feature, in millidiscs, and the smallest is its opposite, or one
@@ -649,6 +671,7 @@ mod tests {
         let set = PatternSet::new("test", (0..16).map(pattern).collect(), phases.clone()).unwrap();
         let shape = |groups: usize| VectorShape {
             size: 32,
+            negative: 0,
             empties_max: phases[..groups].to_vec(),
         };
         let error = set.clone().with_vectors(shape(61)).unwrap_err();

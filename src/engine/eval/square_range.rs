@@ -17,27 +17,32 @@ const OUTSIDE: usize = 50;
 /// group in games of a fixed sequence of random moves, without the tails.
 pub fn square_range(set: &PatternSet, group: usize, vectors: &[i8]) -> (Score, Score) {
     static POSITIONS: LazyLock<Vec<Position>> = LazyLock::new(positions);
-    let size = set.vector_size();
     let mut squares: Vec<Score> = POSITIONS
         .iter()
         .filter(|position| set.group(position.empties()) == group)
-        .map(|&position| square(vectors, size, features(set, position)))
+        .map(|&position| square(set, vectors, features(set, position)))
         .collect();
     squares.sort_unstable();
     let outside = squares.len() / OUTSIDE;
     let range = squares.get(outside).zip(squares.iter().nth_back(outside));
-    range.map_or((Score(0), Score::MAX), |(&least, &most)| (least, most))
+    let least = if set.vectors().negative == 0 {
+        Score(0)
+    } else {
+        Score::MIN
+    };
+    range.map_or((least, Score::MAX), |(&least, &most)| (least, most))
 }
 
 /// Half the square of the sum of the vectors of these features.
-fn square(vectors: &[i8], size: usize, features: impl Iterator<Item = usize>) -> Score {
+fn square(set: &PatternSet, vectors: &[i8], features: impl Iterator<Item = usize>) -> Score {
+    let size = set.vector_size();
     let mut sums = [0; VECTOR_SIZE_MAX as usize];
     for feature in features {
         for (sum, &component) in sums.iter_mut().zip(&vectors[feature * size..][..size]) {
             *sum += i32::from(component);
         }
     }
-    Score(half_square(&sums))
+    Score(half_square(&sums[..size], set.positive_size()))
 }
 
 /// Positions of games from the start.
@@ -78,6 +83,7 @@ mod tests {
         let plain = builtin::square_weights();
         let shape = VectorShape {
             size: 4,
+            negative: 1,
             empties_max: vec![60, 30],
         };
         let set = PatternSet::new("test", plain.set().patterns().to_vec(), vec![60, 30]).unwrap();
@@ -97,12 +103,7 @@ mod tests {
             let found: Vec<Score> = positions
                 .map(|position| {
                     let vectors = &vectors[group * group_size..];
-                    let (_, square) = parts_of(
-                        &weights,
-                        vectors,
-                        set.vector_size(),
-                        features(&set, position),
-                    );
+                    let (_, square) = parts_of(&set, &weights, vectors, features(&set, position));
                     square
                 })
                 .collect();

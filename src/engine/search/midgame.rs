@@ -508,10 +508,12 @@ pub fn order<K: Kernel, W: Window<Unit = Score>>(
     } else {
         static_cut_after(run, node, window.null(), depth)
     };
+    // What is not at most this can't predict a cut, whatever the vectors add.
+    let (least, _) = run.incremental.square_range(node.position.empties() - 1);
     for candidate in candidates {
         let linear = linear_after::<K>(run, node, candidate);
         if let Some(cut) = cut
-            && linear <= cut
+            && linear + least <= cut
             && candidate.replies != 0
             && static_value_within::<K>(
                 run,

@@ -344,11 +344,13 @@ mod tests {
             .unwrap()
     }
 
-    /// Square weights with vectors, the square of whose sum is about 5 discs and at times far more.
-    fn with_vectors() -> Evaluation {
+    /// Square weights with vectors, the square of whose sum is about 5 discs and at times far more
+    /// where no component is negative.
+    fn with_vectors(negative: u8) -> Evaluation {
         let plain = builtin::square_weights();
         let shape = VectorShape {
             size: 8,
+            negative,
             ..VectorShape::none()
         };
         let set = (**plain.set()).clone().with_vectors(shape).unwrap();
@@ -416,7 +418,9 @@ mod tests {
     #[test]
     fn a_full_width_search_is_minimax() {
         compare_with_minimax(&builtin::square_weights());
-        compare_with_minimax(&with_vectors());
+        compare_with_minimax(&with_vectors(0));
+        compare_with_minimax(&with_vectors(3));
+        compare_with_minimax(&with_vectors(8));
     }
 
     fn compare_with_minimax(evaluation: &Evaluation) {

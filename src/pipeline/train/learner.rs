@@ -228,7 +228,7 @@ impl Learner<'_> {
             _ if self.initial.has_vectors => self.inherited_vectors(self.group(part)),
             _ => return None,
         };
-        Some(SlotVectors::new(self.map.set.vector_size(), &components))
+        Some(SlotVectors::new(self.map.set, &components))
     }
 
     /// A part that continues what it has learned.
@@ -258,7 +258,7 @@ impl Learner<'_> {
                 .map(of_phase)
                 .collect(),
             fraction_bits: config.fraction_bits,
-            vectors: SlotVectors::new(map.set.vector_size(), &weights),
+            vectors: SlotVectors::new(map.set, &weights),
             visits,
         })
     }
@@ -531,8 +531,9 @@ mod tests {
 
     #[test]
     fn every_kernel_learns_the_same_weights_and_vectors() {
-        for size in [16, 3] {
-            let features = FEATURES.replacen("[[", &format!("vectors = {size}\n[["), 1);
+        for (size, negative) in [(16, 0), (3, 0), (16, 6), (3, 1), (21, 21)] {
+            let keys = format!("vectors = {size}\nnegative = {negative}\n[[");
+            let features = FEATURES.replacen("[[", &keys, 1);
             let config = config(|train| train.vectors.ratio = 0.05);
             let learned = |kernel| learned(&config, &features, kernel, None);
             let plain = learned(KernelChoice::PORTABLE);
@@ -549,7 +550,7 @@ mod tests {
                 .collect();
             assert!(
                 hashes.iter().all(|(_, hash)| *hash == plain.content_hash()),
-                "{size} components: {hashes:?}"
+                "{size} components, {negative} of them negative: {hashes:?}"
             );
         }
     }

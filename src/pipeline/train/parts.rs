@@ -212,6 +212,7 @@ mod tests {
         let shape = VectorShape {
             size: 4,
             empties_max: vec![60, 30],
+            ..VectorShape::none()
         };
         let plan = TrainPlan::new(&set.with_vectors(shape).unwrap(), &overlapping((2, 5)));
         assert_eq!(

@@ -83,8 +83,8 @@ pub(super) fn continues_vectors(task: &TrainTask) -> Result<bool, StageError> {
     let shape = |shape: &VectorShape| match shape.size {
         0 => "no vectors".to_owned(),
         size => format!(
-            "vectors of {size} components for phases from {:?} empty squares",
-            shape.empties_max
+            "vectors of {size} components, {} of them negative, for phases from {:?} empty squares",
+            shape.negative, shape.empties_max
         ),
     };
     Err(StageError::Setting(format!(

@@ -1,7 +1,7 @@
 //! The delta rule for vectors, beside weights that do not move: v ← v + ratio/√n · error · (Σv − v)
-//! for every vector of a row, at the n-th visit of its slot. That is the derivative of the error by
-//! v (Rendle, "Factorization machines", 2010), with steps that shrink as those of AdaGrad do
-//! (Duchi, Hazan, Singer, 2011).
+//! for every vector of a row, at the n-th visit of its slot, and the opposite step for negative
+//! components. That is the derivative of the error by v (Rendle, "Factorization machines", 2010),
+//! with steps that shrink as those of AdaGrad do (Duchi, Hazan, Singer, 2011).
 
 use super::delta::value;
 use super::rows::TrainingRow;

@@ -4,14 +4,15 @@
 //! again.
 
 use super::block::{Begins, Block, Change};
+use crate::engine::eval::pairs::Signs;
 use crate::engine::eval::pattern_set::COMPONENT_MAX;
 use std::arch::x86_64::{
     __m128i, __m256i, _mm_add_epi8, _mm_add_epi16, _mm_add_epi32, _mm_cvtepi8_epi16,
     _mm_cvtsi128_si32, _mm_loadl_epi64, _mm_loadu_si128, _mm_madd_epi16, _mm_setzero_si128,
-    _mm_shuffle_epi32, _mm256_add_epi16, _mm256_add_epi32, _mm256_castsi256_si128,
+    _mm_shuffle_epi32, _mm_sign_epi16, _mm256_add_epi16, _mm256_add_epi32, _mm256_castsi256_si128,
     _mm256_cvtepi8_epi16, _mm256_cvtepu16_epi32, _mm256_extracti128_si256, _mm256_i32gather_epi32,
-    _mm256_load_si256, _mm256_madd_epi16, _mm256_setzero_si256, _mm256_slli_epi32,
-    _mm256_srai_epi32, _mm256_store_si256, _mm256_sub_epi16,
+    _mm256_load_si256, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_setzero_si256,
+    _mm256_sign_epi16, _mm256_slli_epi32, _mm256_srai_epi32, _mm256_store_si256, _mm256_sub_epi16,
 };
 
 /// Vectors that are added up before their components are widened.
@@ -82,14 +83,18 @@ pub unsafe fn sum<'a>(
     sum_of_4(halves_added(sum))
 }
 
-/// The squared length of the sum of vectors of 16 · `PARTS` components.
+/// The squares of the sum of vectors of 16 · `PARTS` components, added up with their signs.
 ///
 /// # Safety
 ///
 /// Every place has its vector.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub unsafe fn squared_sum<const PARTS: usize>(components: &[i8], places: &[u32]) -> i32 {
+pub unsafe fn squared_sum<const PARTS: usize>(
+    components: &[i8],
+    places: &[u32],
+    signs: &Signs,
+) -> i32 {
     let vectors = components.as_ptr().cast::<__m128i>();
     let mut sums = [_mm256_setzero_si256(); PARTS];
     // SAFETY: the caller answers for the places.
@@ -108,9 +113,15 @@ pub unsafe fn squared_sum<const PARTS: usize>(components: &[i8], places: &[u32])
             *sum = _mm256_add_epi16(*sum, _mm256_cvtepi8_epi16(load(place, part)));
         }
     }
-    let squared = |sum| halves_added(_mm256_madd_epi16(sum, sum));
+    let (signs, _) = signs.as_chunks::<16>();
+    let squared = |(sum, signs): (_, &[i16; 16])| {
+        // SAFETY: 32 bytes.
+        let signs = unsafe { _mm256_loadu_si256(signs.as_ptr().cast()) };
+        halves_added(_mm256_madd_epi16(sum, _mm256_sign_epi16(sum, signs)))
+    };
     sum_of_4(
         sums.into_iter()
+            .zip(signs)
             .map(squared)
             .fold(_mm_setzero_si128(), |all, part| _mm_add_epi32(all, part)),
     )
@@ -123,7 +134,7 @@ pub unsafe fn squared_sum<const PARTS: usize>(components: &[i8], places: &[u32])
 /// Every place has its vector.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub unsafe fn squared_sum_of_8(components: &[i8], places: &[u32]) -> i32 {
+pub unsafe fn squared_sum_of_8(components: &[i8], places: &[u32], signs: &Signs) -> i32 {
     let (vectors, mut sum) = (components.as_ptr(), _mm_setzero_si128());
     // SAFETY: the caller answers for the places.
     let load = |place: u32| unsafe { _mm_loadl_epi64(vectors.add(place as usize * 8).cast()) };
@@ -136,7 +147,9 @@ pub unsafe fn squared_sum_of_8(components: &[i8], places: &[u32]) -> i32 {
     for &place in rest {
         sum = _mm_add_epi16(sum, _mm_cvtepi8_epi16(load(place)));
     }
-    sum_of_4(_mm_madd_epi16(sum, sum))
+    // SAFETY: 16 bytes of 64.
+    let signs = unsafe { _mm_loadu_si128(signs.as_ptr().cast()) };
+    sum_of_4(_mm_madd_epi16(sum, _mm_sign_epi16(sum, signs)))
 }
 
 #[inline]

@@ -1,6 +1,7 @@
 //! Moves and sums in plain code, which the fast backends are tested against.
 
 use super::block::{Begins, Block, Change};
+use crate::engine::eval::pairs::Signs;
 
 #[inline(always)]
 pub fn play<'a, const BLOCKS: usize>(
@@ -32,9 +33,9 @@ pub fn sum<'a>(blocks: impl Iterator<Item = (&'a Block, &'a Begins)>, weights: &
     sum
 }
 
-/// The squared length of the sum of vectors of `SIZE` components.
+/// The squares of the sum of vectors of `SIZE` components, added up with their signs.
 #[inline(always)]
-pub fn squared_sum<const SIZE: usize>(components: &[i8], places: &[u32]) -> i32 {
+pub fn squared_sum<const SIZE: usize>(components: &[i8], places: &[u32], signs: &Signs) -> i32 {
     let (vectors, _) = components.as_chunks::<SIZE>();
     let mut sums = [0_i32; SIZE];
     for &place in places {
@@ -42,5 +43,8 @@ pub fn squared_sum<const SIZE: usize>(components: &[i8], places: &[u32]) -> i32 
             .zip(vectors[place as usize])
             .for_each(|(sum, component)| *sum += i32::from(component));
     }
-    sums.iter().map(|sum| sum * sum).sum()
+    sums.iter()
+        .zip(signs)
+        .map(|(sum, &sign)| sum * sum * i32::from(sign))
+        .sum()
 }

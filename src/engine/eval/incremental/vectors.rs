@@ -5,7 +5,7 @@ use super::{INDICES, number_place};
 use crate::engine::board::kernel::{Instructions, Kernel, kernel_entry};
 use crate::engine::board::position::Position;
 use crate::engine::eval::number::Number;
-use crate::engine::eval::pairs::SIZES;
+use crate::engine::eval::pairs::{SIZES, Signs, sign};
 use crate::engine::eval::pattern_set::{
     INSTANCES_MAX, LANES, NUMBERS_MAX, PRODUCT_SHIFT, PatternSet,
 };
@@ -29,6 +29,7 @@ unsafe impl Zeroed for Aligned {}
 #[derive(Debug)]
 pub struct Vectors {
     size: usize, // components of each vector, one of `SIZES`
+    signs: Signs,
     components: Pages<Aligned>,
     numbers: Vec<(Number, usize)>, // each with where its table begins after the zero
     instance_count: usize,
@@ -58,6 +59,7 @@ impl Vectors {
         let numbers = set.numbers().iter();
         Self {
             size,
+            signs: std::array::from_fn(|place| sign(place, set.positive_size()) as i16),
             components,
             numbers: numbers
                 .map(|&(number, offset)| (number, 1 + offset))
@@ -79,7 +81,7 @@ impl Vectors {
 }
 
 kernel_entry! {
-    /// Half the square of the sum of the vectors of a position, from the indices of its instances;
+    /// Half the square of the sum of the vectors of a position, with signs, from the indices of its instances;
     /// `moves` are those of its side to move. A separate function, so that an evaluation without
     /// vectors costs no more than a test.
     pub fn square(vectors: &Vectors, blocks: &[Block], begins: &[Begins], position: Position, moves: u64) -> Score = square_body;
@@ -110,18 +112,18 @@ fn square_body<K: Kernel>(
     let components = vectors.flat();
     let sum = match K::INSTRUCTIONS {
         Instructions::Any => match vectors.size {
-            8 => portable::squared_sum::<8>(components, places),
-            16 => portable::squared_sum::<16>(components, places),
-            _ => portable::squared_sum::<32>(components, places),
+            8 => portable::squared_sum::<8>(components, places, &vectors.signs),
+            16 => portable::squared_sum::<16>(components, places, &vectors.signs),
+            _ => portable::squared_sum::<32>(components, places, &vectors.signs),
         },
         // SAFETY: a kernel is used only where `KernelChoice` found that the machine runs it. Tables
         // begin within a group, which is followed by as many vectors as an index may name.
         #[cfg(target_arch = "x86_64")]
         Instructions::Avx2 | Instructions::Avx512 => unsafe {
             match vectors.size {
-                8 => avx2::squared_sum_of_8(components, places),
-                16 => avx2::squared_sum::<1>(components, places),
-                _ => avx2::squared_sum::<2>(components, places),
+                8 => avx2::squared_sum_of_8(components, places, &vectors.signs),
+                16 => avx2::squared_sum::<1>(components, places, &vectors.signs),
+                _ => avx2::squared_sum::<2>(components, places, &vectors.signs),
             }
         },
     };
