@@ -65,6 +65,20 @@ impl Lesson {
         )
     }
 
+    /// From now on trains these features, vectors with a step of zero.
+    fn features(&mut self, name: &str, features: &str) {
+        self.workspace
+            .write(&format!("configs/features/{name}.toml"), features);
+        let place = format!("\"features/{name}.toml\"");
+        let changes = [
+            ("run.features", place.as_str()),
+            ("train.vector_ratio", "0.0"),
+        ];
+        let keys = [&KEYS[..], &changes].concat();
+        let config = self.workspace.config(name, "smoke", &keys);
+        self.config = load_config(&self.workspace.path(&config)).unwrap();
+    }
+
     fn with_features(features: &str, changes: &[(&str, &str)]) -> Self {
         let workspace = Workspace::new();
         workspace.write("configs/features/thirteen.toml", features);
@@ -542,6 +556,25 @@ fn vectors_of_a_parent_are_continued_and_other_ones_are_refused() {
     Arc::make_mut(&mut lesson.parent.model).evaluation = Evaluation::new(set, large).unwrap();
     lesson.train("large");
     lesson.parent = weights;
+    // More components of a sign than the parent has begin at random beside its own, and are zero
+    // where no row comes.
+    let keys = "vectors = 6\nnegative = 2\nvector_empties_max = [60, 30]\n[[";
+    lesson.features("more", &FEATURES.replacen("[[", keys, 1));
+    lesson.train("more");
+    let more = load(&lesson, "more/v0001");
+    let pairs = shared
+        .chunks_exact(3)
+        .zip(more.model.evaluation.vectors().chunks_exact(6));
+    let (mut begun, mut zero) = (0, 0);
+    for (theirs, ours) in pairs {
+        assert_eq!(theirs, &ours[..3]);
+        if ours[3..].iter().any(|&component| component != 0) {
+            begun += 1;
+        } else {
+            zero += 1;
+        }
+    }
+    assert!(100 < begun && 100 < zero, "{begun} and {zero}");
     for (shape, found) in [
         (
             "vectors = 4\n",
@@ -553,16 +586,7 @@ fn vectors_of_a_parent_are_continued_and_other_ones_are_refused() {
         ),
         ("", "no vectors"),
     ] {
-        let features = FEATURES.replacen("[[", &format!("{shape}[["), 1);
-        lesson
-            .workspace
-            .write("configs/features/other.toml", &features);
-        let config = lesson.workspace.config(
-            "other",
-            "smoke",
-            &[("run.features", "\"features/other.toml\"")],
-        );
-        lesson.config = load_config(&lesson.workspace.path(&config)).unwrap();
+        lesson.features("other", &FEATURES.replacen("[[", &format!("{shape}[["), 1));
         let error = lesson
             .with("refused", 1 << 30, |task| {
                 train(task, Watch::default().context(1))

@@ -149,7 +149,21 @@ impl Learner<'_> {
             .collect()
     }
 
-    /// The vectors of a group that the initial model has.
+    /// The vectors of a group as the first row finds them.
+    fn first_vectors(&self, group: usize) -> Vec<i32> {
+        let (size, fresh) = (self.map.set.vector_size(), &self.initial.fresh);
+        let mut vectors = random_vectors(self.task.seed, group, self.map);
+        for (vector, inherited) in vectors
+            .chunks_exact_mut(size)
+            .zip(self.inherited_vectors(group).chunks_exact(size))
+        {
+            vector[..fresh.start].copy_from_slice(&inherited[..fresh.start]);
+            vector[fresh.end..].copy_from_slice(&inherited[fresh.end..]);
+        }
+        vectors
+    }
+
+    /// The vectors of a group that the initial model has; its fresh components are zero.
     fn inherited_vectors(&self, group: usize) -> Vec<i32> {
         let size = self.map.set.vector_size();
         let all: Vec<&[i8]> = self
@@ -195,13 +209,7 @@ impl Learner<'_> {
                         .gather(&self.initial.model.visits[self.features(part.middle())]),
                 )
             }
-            Round::Vectors if self.initial.has_vectors => {
-                (self.inherited_vectors(self.group(part)), unvisited())
-            }
-            Round::Vectors => (
-                random_vectors(self.task.seed, self.group(part), self.map),
-                unvisited(),
-            ),
+            Round::Vectors => (self.first_vectors(self.group(part)), unvisited()),
             Round::Refit => {
                 let phase = of_phase(Round::Phases).expect("it needs the part of its phase");
                 (phase.weights.clone(), phase.visits.clone())
@@ -225,7 +233,9 @@ impl Learner<'_> {
                     .expect("every phase has a group");
                 self.shipped_vectors(&needed[&group.number])
             }
-            _ if self.initial.has_vectors => self.inherited_vectors(self.group(part)),
+            _ if self.initial.fresh.len() < self.map.set.vector_size() => {
+                self.inherited_vectors(self.group(part))
+            }
             _ => return None,
         };
         Some(SlotVectors::new(self.map.set, &components))
@@ -264,19 +274,18 @@ impl Learner<'_> {
     }
 
     /// The components of vectors as the model will have them, in binary fractions: in whole units,
-    /// and zero for slots that began at random and that no row has visited.
+    /// and zero where they began at random and no row has visited their slot.
     fn shipped_vectors(&self, learned: &Learned) -> Vec<i32> {
         let vectors = learned
             .weights
             .chunks_exact(self.map.set.vector_size())
             .zip(&learned.visits);
         let shipped = vectors.flat_map(|(vector, &visits)| {
-            let is_known = self.initial.has_vectors || 0 < visits;
-            vector.iter().map(move |&component| {
-                if is_known {
-                    rounded(component) << FRACTION_BITS
-                } else {
+            vector.iter().enumerate().map(move |(place, &component)| {
+                if visits == 0 && self.initial.fresh.contains(&place) {
                     0
+                } else {
+                    rounded(component) << FRACTION_BITS
                 }
             })
         });

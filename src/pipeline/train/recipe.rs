@@ -7,6 +7,7 @@ use crate::artifact::model::version::pattern_set_hash;
 use crate::artifact::{ContentHash, Dataset, KnownModel, Model, Step};
 use crate::engine::{Evaluation, VectorShape};
 use crate::pipeline::StageError;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Opens the datasets of a task.
@@ -63,22 +64,31 @@ pub fn step<M: AsRef<KnownModel>>(task: &TrainTask<M>, contents: &[ContentHash])
 pub(super) struct Initial {
     /// A phase has the weights and visits of the parent's phase at the middle of its range.
     pub(super) model: Model,
-    /// Whether the model's vectors are to be continued.
-    pub(super) has_vectors: bool,
+    /// The components that the parent's vectors lack, and that begin at random.
+    pub(super) fresh: Range<usize>,
 }
 
-/// Whether training continues the vectors of its parent.
+/// The components that the vectors of a training's parent lack: positive ones after its own, and
+/// negative ones before its own.
 ///
 /// # Errors
 ///
-/// A parent whose vectors have another shape.
-pub(super) fn continues_vectors(task: &TrainTask) -> Result<bool, StageError> {
+/// A parent with other groups, or with more components of a sign.
+pub(super) fn fresh_components(task: &TrainTask) -> Result<Range<usize>, StageError> {
+    let size = task.features.vector_size();
     let Some(parent) = inherited(task) else {
-        return Ok(false);
+        return Ok(0..size);
     };
-    let (theirs, ours) = (parent.evaluation.set().vectors(), task.features.vectors());
-    if theirs == ours || theirs.size == 0 {
-        return Ok(0 < theirs.size);
+    let set = parent.evaluation.set();
+    let (theirs, ours) = (set.vectors(), task.features.vectors());
+    if theirs.size == 0 {
+        return Ok(0..size);
+    }
+    if theirs.empties_max == ours.empties_max
+        && theirs.negative <= ours.negative
+        && set.positive_size() <= task.features.positive_size()
+    {
+        return Ok(set.positive_size()..size - usize::from(theirs.negative));
     }
     let shape = |shape: &VectorShape| match shape.size {
         0 => "no vectors".to_owned(),
@@ -109,15 +119,15 @@ impl Initial {
     ///
     /// # Errors
     ///
-    /// A parent whose vectors have another shape.
+    /// A parent with other groups, or with more components of a sign.
     pub(super) fn new(task: &TrainTask) -> Result<Self, StageError> {
-        let (set, has_vectors) = (&task.features, continues_vectors(task)?);
+        let (set, fresh) = (&task.features, fresh_components(task)?);
         let Some(parent) = inherited(task) else {
             let evaluation = Evaluation::zero(Arc::clone(set));
             let visits = vec![0; evaluation.set().weight_count()];
             return Ok(Self {
                 model: Model::draft(evaluation, visits),
-                has_vectors,
+                fresh,
             });
         };
         let theirs = parent.evaluation.set();
@@ -128,11 +138,18 @@ impl Initial {
             weights.extend_from_slice(&parent.evaluation.weights()[begin..][..set.feature_count()]);
             visits.extend_from_slice(&parent.visits[begin..][..set.feature_count()]);
         }
-        let vectors = if has_vectors {
-            parent.evaluation.vectors().to_vec()
-        } else {
-            vec![0; set.component_count()]
-        };
+        let mut vectors = vec![0; set.component_count()];
+        if 0 < theirs.vector_size() {
+            let inherited = parent.evaluation.vectors();
+            for (vector, inherited) in vectors
+                .chunks_exact_mut(set.vector_size())
+                .zip(inherited.chunks_exact(theirs.vector_size()))
+            {
+                let (positive, negative) = inherited.split_at(fresh.start);
+                vector[..fresh.start].copy_from_slice(positive);
+                vector[fresh.end..].copy_from_slice(negative);
+            }
+        }
         if theirs.weight_max() != set.weight_max() {
             // A parent without vectors may have larger weights than fit beside vectors.
             let most = set.weight_max();
@@ -143,7 +160,7 @@ impl Initial {
         let evaluation = Evaluation::with_vectors(Arc::clone(set), weights, vectors);
         Ok(Self {
             model: Model::draft(evaluation.expect("the parent's mirrors are equal"), visits),
-            has_vectors,
+            fresh,
         })
     }
 }

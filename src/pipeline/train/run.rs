@@ -4,7 +4,7 @@ use super::checkpoint::{Checkpoint, remove_published};
 use super::learner::Learner;
 use super::metrics::judge;
 use super::parts::TrainPlan;
-use super::recipe::{Initial, contents, continues_vectors, open_datasets, step};
+use super::recipe::{Initial, contents, fresh_components, open_datasets, step};
 use super::rows::{TrainingSet, read_rows};
 use super::slots::SlotMap;
 use super::task::{FACTS, LabelErrors, TrainMetrics, TrainReport, TrainTask};
@@ -29,7 +29,7 @@ pub fn train(task: &TrainTask, context: Context<'_>) -> Result<TrainReport, Stag
         remove_published(&task.registry)?;
         return TrainReport::skipped(made);
     }
-    continues_vectors(task)?;
+    fresh_components(task)?;
     context.check_budget()?;
     let _lock = FolderLock::take_named(task.registry.folder(), FACTS.lock())?;
     // Another training of this step may have ended between the look and the lock.
