@@ -60,7 +60,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let only = arguments.next();
     let positions: Vec<Position> = read_positions(
         Path::new(&path),
-        &read_bounded(Path::new(&path), POSITIONS_SIZE_MAX)?,
+        read_bounded(Path::new(&path), POSITIONS_SIZE_MAX)?,
     )?
     .iter()
     .map(|scored| scored.game.latest().position)

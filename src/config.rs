@@ -402,7 +402,7 @@ fn read_text(path: &Path) -> Result<String, ConfigError> {
 ///
 /// A file that is missing, or a line that is not an opening.
 pub fn read_book(path: &Path) -> Result<Book, ArtifactError> {
-    let games = read_positions(path, &read_bounded(path, POSITIONS_SIZE_MAX)?)?;
+    let games = read_positions(path, read_bounded(path, POSITIONS_SIZE_MAX)?)?;
     Book::new(games.into_iter().map(|scored| scored.game))
         .map_err(|reason| ArtifactError::unfit(path, reason))
 }

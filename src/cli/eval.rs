@@ -135,7 +135,7 @@ fn run(
         &arguments.input
     };
     let bytes = read_input(context, arguments.input.clone())?;
-    let scored = read_positions(name, &bytes)?
+    let scored = read_positions(name, bytes)?
         .into_iter()
         .map(|ScoredGame { game, scores }| (game, scores));
     let (games, scores): (Vec<Game>, Vec<_>) = scored.unzip();

@@ -9,7 +9,7 @@ use crate::engine::{Depth, Limits, Searcher, Square};
 use crate::exchange::board_text::read_board_text;
 use crate::exchange::parquet::read_parquet;
 use crate::exchange::records::{Records, SIZE_MAX};
-use crate::exchange::transcripts::read_transcripts;
+use crate::exchange::transcripts::{read_ggf, read_transcripts};
 use crate::exchange::wthor::read_wthor;
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelRefMutIterator, ParallelIterator};
@@ -35,8 +35,10 @@ const BYTES_BETWEEN_CHECKS: usize = 1 << 26;
 pub enum ImportFormat {
     /// Tournament games.
     Wthor,
-    /// One game per line.
+    /// One game per line, or under headers.
     Transcripts,
+    /// Games of Othello servers.
+    Ggf,
     /// Some columns of positions.
     Parquet,
     /// One position per line.
@@ -105,9 +107,10 @@ pub fn import(
     let config = config_of(task, &bytes, context)?;
     let mut records = match task.format {
         ImportFormat::Wthor => read_wthor(task.input, bytes)?,
-        ImportFormat::Transcripts => read_transcripts(bytes),
+        ImportFormat::Transcripts => read_transcripts(task.input, bytes)?,
+        ImportFormat::Ggf => read_ggf(task.input, bytes)?,
         ImportFormat::Parquet => read_parquet(task.input, bytes, task.labeler.is_none())?,
-        ImportFormat::Text => read_board_text(bytes),
+        ImportFormat::Text => read_board_text(task.input, bytes)?,
     };
     let mut hasher = FieldHasher::new("recipe");
     hasher

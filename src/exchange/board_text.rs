@@ -6,21 +6,25 @@
 //! score is that side's. A score has up to three decimals. `#` begins a comment, empty lines are
 //! skipped.
 
-use super::records::{Records, lines, without_comment};
-use crate::artifact::{ImportedGame, PositionRow};
+use super::records::{Records, text_records};
+use super::text::uncommented;
+use crate::artifact::{ArtifactError, ImportedGame, PositionRow};
 use crate::engine::board::notation::parse_board;
 use crate::engine::{Discs, Ply, Score};
+use std::path::Path;
 
 /// Reads the positions of a file, each as a separate game; one without a legal move has no row.
-pub fn read_board_text(bytes: Vec<u8>) -> Records {
-    lines(bytes, read_line)
+///
+/// # Errors
+///
+/// Bytes that are not a text.
+pub fn read_board_text(path: &Path, bytes: Vec<u8>) -> Result<Records, ArtifactError> {
+    text_records(path, bytes, read_line)
 }
 
-fn read_line(line: &str) -> Result<Option<ImportedGame>, (usize, String)> {
-    let text = without_comment(line);
-    if text.is_empty() {
-        return Ok(None);
-    }
+fn read_line(line: &str) -> Result<ImportedGame, (usize, String)> {
+    let uncommented = uncommented(line);
+    let text = uncommented.trim_end();
     let score_begin = text
         .rfind(|letter: char| letter.is_ascii_whitespace())
         .map_or(text.len(), |blank| blank + 1);
@@ -52,10 +56,10 @@ fn read_line(line: &str) -> Result<Option<ImportedGame>, (usize, String)> {
     } else {
         vec![row]
     };
-    Ok(Some(ImportedGame {
+    Ok(ImportedGame {
         rows,
         ..ImportedGame::default()
-    }))
+    })
 }
 
 /// Discs with up to three decimals.
@@ -79,7 +83,7 @@ mod tests {
     #[test]
     fn a_score_is_discs_from_the_side_to_move() {
         let board = "---------------------------XO------OX---------------------------";
-        let row = |line: &str| read_line(line).unwrap().unwrap().rows[0];
+        let row = |line: &str| read_line(line).unwrap().rows[0];
         let plain = row(&format!("{board} -3"));
         assert_eq!(
             (plain.score, plain.black_to_move, plain.ply),
@@ -102,6 +106,6 @@ mod tests {
             assert_eq!(read_line(&line).unwrap_err().0, byte, "{line}");
         }
         let over = format!("{}O 64", "X".repeat(63));
-        assert!(read_line(&over).unwrap().unwrap().rows.is_empty());
+        assert!(read_line(&over).unwrap().rows.is_empty());
     }
 }

@@ -1,6 +1,9 @@
-//! Games as a line of text: an OBF position, a transcript `f5d6c3…` without passes, or GGF.
+//! A game as text: an OBF position, a transcript `f5d6c3…` without passes, GGF, or moves under
+//! headers.
 
-use super::ggf::{parse_ggf, write_ggf};
+use super::ggf::{game_count, parse_ggf, write_ggf};
+use super::pgn::parse_pgn;
+use super::text::{uncommented, without_mark};
 use crate::engine::board::notation::{MoveScore, ObfLine, is_transcript, parse_obf};
 use crate::engine::{ColoredPosition, Game, NotationError};
 
@@ -12,28 +15,30 @@ pub struct ScoredGame {
     pub scores: Vec<MoveScore>,
 }
 
-/// Reads a game in any of the forms; `None` for an empty line or a comment (`%`, `#`). A `#` begins
+/// Reads one game in any of the forms; `None` for an empty line or a comment (`%`, `#`). A `#` begins
 /// a comment after a position or moves too.
 ///
 /// # Errors
 ///
 /// The byte and the reason, where the line is something else.
-pub fn parse_game(line: &str) -> Result<Option<Game>, NotationError> {
-    Ok(parse_scored_game(line)?.map(|scored| scored.game))
+pub fn parse_game(text: &str) -> Result<Option<Game>, NotationError> {
+    Ok(parse_scored_game(text)?.map(|scored| scored.game))
 }
 
 /// The same, and keeps scores.
-pub fn parse_scored_game(line: &str) -> Result<Option<ScoredGame>, NotationError> {
-    let text = line.trim_start();
-    let uncommented = text.split('#').next().unwrap_or_default();
+pub fn parse_scored_game(text: &str) -> Result<Option<ScoredGame>, NotationError> {
+    let record = without_mark(text).trim_start();
+    let uncommented = &*uncommented(record);
     let unscored = |game| {
         Some(ScoredGame {
             game,
             scores: Vec::new(),
         })
     };
-    let game = if text.starts_with('(') {
-        parse_ggf(text).map(unscored)
+    let game = if record.starts_with('(') || game_count(record).is_some() {
+        parse_ggf(record).map(unscored)
+    } else if record.starts_with('[') {
+        parse_pgn(record).map(unscored)
     } else if is_transcript(uncommented) {
         Game::from_transcript(uncommented).map(unscored)
     } else {
@@ -44,7 +49,7 @@ pub fn parse_scored_game(line: &str) -> Result<Option<ScoredGame>, NotationError
         parse_obf(uncommented).map(|line| line.map(scored))
     };
     game.map_err(|error| NotationError {
-        byte: line.len() - text.len() + error.byte,
+        byte: text.len() - record.len() + error.byte,
         ..error
     })
 }
@@ -92,6 +97,9 @@ mod tests {
         for text in [
             " F5 d6 # a game\n",
             "1. f5 2. d6",
+            "\u{feff}1. f5 # a\n2. d6",
+            "1 (;B[F5]W[d6];)",
+            "[Site \"PlayOK\"]\n1. f5\nd6 *",
             "(;GM[Othello]B[F5/1.2/3]W[d6];)",
         ] {
             assert_eq!(read(text), expected, "{text}");
@@ -108,6 +116,8 @@ mod tests {
             (" f5a1", 3, "move 2: a1 is illegal"),
             (" f5x1", 3, "`x1` is not a square"),
             (" hello", 6, "the board has 5 characters"),
+            ("\u{feff}f5a1", 5, "move 2: a1 is illegal"),
+            (" (;B[f5];)(;B[f5];)", 10, "a second game follows"),
             (" (;B[f5]B[f4];)", 10, "move 2: it is the other side's turn"),
         ] {
             let error = parse_game(text).unwrap_err();

@@ -1,6 +1,7 @@
-//! Positions to evaluate, one per line, as games that lead there.
+//! Positions to evaluate, one per record of a text, as games that lead there.
 
 use super::game_text::{ScoredGame, parse_scored_game};
+use super::text::TextRecords;
 use crate::artifact::ArtifactError;
 use crate::engine::Game;
 use std::path::Path;
@@ -13,16 +14,14 @@ pub const POSITIONS_SIZE_MAX: u64 = 1 << 30;
 ///
 /// # Errors
 ///
-/// The first line that is neither a position nor a game, or a text without positions.
-pub fn read_positions(name: &Path, bytes: &[u8]) -> Result<Vec<ScoredGame>, ArtifactError> {
+/// The first record that is neither a position nor a game, or a text without positions.
+pub fn read_positions(name: &Path, bytes: Vec<u8>) -> Result<Vec<ScoredGame>, ArtifactError> {
     let mut games: Vec<ScoredGame> = Vec::new();
-    for (number, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
-        let bad = |byte: usize, reason: String| {
-            ArtifactError::damaged(name, format!("line {}, byte {byte}: {reason}", number + 1))
-        };
-        let line = std::str::from_utf8(line)
-            .map_err(|error| bad(error.valid_up_to(), "not text".to_owned()))?;
-        games.extend(parse_scored_game(line).map_err(|error| bad(error.byte, error.reason))?);
+    for record in TextRecords::new(name, bytes)? {
+        let game = record.and_then(|record| {
+            parse_scored_game(&record.text).map_err(|error| record.bad(error.byte, &error.reason))
+        });
+        games.extend(game.map_err(|reason| ArtifactError::damaged(name, reason))?);
     }
     if games.is_empty() {
         return Err(ArtifactError::unfit(name, "it holds no position"));
@@ -49,7 +48,7 @@ mod tests {
             "% two forms\n{board} X; d3:0;\n\n f5D6 c3 # a game\nbW{} O;\nf5\r\n",
             &board[2..]
         );
-        let positions = read_positions(Path::new("a"), text.as_bytes()).unwrap();
+        let positions = read_positions(Path::new("a"), text.into_bytes()).unwrap();
         assert_eq!(
             positions
                 .iter()
@@ -93,7 +92,7 @@ mod tests {
             ("\u{e9}", "byte 2: the board has 2 characters"),
         ] {
             let text = format!("f5\n{line}\n");
-            let error = read_positions(Path::new("a"), text.as_bytes())
+            let error = read_positions(Path::new("a"), text.into_bytes())
                 .unwrap_err()
                 .to_string();
             assert!(

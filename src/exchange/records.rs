@@ -1,9 +1,10 @@
 //! What all readers of games and positions share: records, the place of a bad one, and the rows of
 //! a game.
 
-use crate::artifact::{ImportedGame, PositionRow};
+use super::text::{TextRecord, TextRecords};
+use crate::artifact::{ArtifactError, ImportedGame, PositionRow};
 use crate::engine::{Game, Turn};
-use std::io::{BufRead, Cursor};
+use std::path::Path;
 
 /// A larger file is refused.
 pub const SIZE_MAX: u64 = 16 << 30;
@@ -57,37 +58,22 @@ pub fn imported(game: &Game, mut result: Option<i8>) -> Result<ImportedGame, Str
     })
 }
 
-/// The records of a text file, one per line.
+/// The records of a text file; errors of the file as a whole call it `path`.
 ///
-/// `read` takes a line without its end and returns `None` for a line without a record, or the byte
-/// within the line and the reason.
-pub(super) fn lines(
+/// `read` returns the byte within the record and the reason, for one that cannot be used.
+pub(super) fn text_records(
+    path: &Path,
     bytes: Vec<u8>,
-    read: impl Fn(&str) -> Result<Option<ImportedGame>, (usize, String)> + 'static,
-) -> Records {
+    read: impl Fn(&str) -> Result<ImportedGame, (usize, String)> + 'static,
+) -> Result<Records, ArtifactError> {
     let total = bytes.iter().filter(|&&byte| byte == b'\n').count() as u64;
-    let game = move |(number, line): (u64, Vec<u8>)| {
-        let text = String::from_utf8(line);
-        let text = text.map_err(|error| {
-            (
-                error.utf8_error().valid_up_to(),
-                "it is not text".to_owned(),
-            )
-        });
-        let bad = |(byte, reason): (usize, String)| format!("line {number}, byte {byte}: {reason}");
-        text.and_then(|text| read(&text)).map_err(bad).transpose()
+    let game = move |record: Result<TextRecord, String>| {
+        let record = record?;
+        read(&record.text).map_err(|(byte, reason)| record.bad(byte, &reason))
     };
-    let lines = Cursor::new(bytes).split(b'\n').map_while(Result::ok);
-    Records {
+    Ok(Records {
         total,
         notes: Vec::new(),
-        iter: Box::new((1..).zip(lines).filter_map(game)),
-    }
-}
-
-/// A line without its comment and the blanks before the comment.
-pub(super) fn without_comment(line: &str) -> &str {
-    line.split_once('#')
-        .map_or(line, |(text, _)| text)
-        .trim_end()
+        iter: Box::new(TextRecords::new(path, bytes)?.map(game)),
+    })
 }

@@ -1,11 +1,13 @@
 //! WTHOR: tournament games since 1977, published by the French Othello Federation (FFO).
 //!
 //! A header of 16 bytes: date (century, year, month, day), games N1 (i32, little endian), N2 (i16),
-//! year (i16), board size P1 (0 or 8; 10 is another game), type P2, depth P3 of the theoretical
+//! year (i16), board size P1 (0 or 8; 10 is another game), type P2 (1 is not
+//! games but problems), depth P3 of the theoretical
 //! scores, a reserved byte. Then N1 records of 68 bytes: numbers of tournament, black and white
 //! (i16 each), black's discs at the end, their number after best play from depth P3, and 60 moves,
 //! each 10 × row + column from 11 to 88, passes left out; 0 ends a game that was given up.
 
+use super::packed::check_unpacked;
 use super::records::{Records, imported};
 use crate::artifact::{ArtifactError, ImportedGame};
 use crate::engine::{Game, Square};
@@ -14,6 +16,9 @@ use std::path::Path;
 const HEADER_SIZE: usize = 16;
 
 const RECORD_SIZE: usize = 68;
+
+/// The type P2 of a file of problems.
+const SOLITAIRES: u8 = 1;
 
 /// The byte of a record that holds black's discs.
 const SCORE: usize = 6;
@@ -28,6 +33,7 @@ const MOVES: usize = 8;
 ///
 /// A file whose header is not that of games on 8 × 8 squares.
 pub fn read_wthor(path: &Path, bytes: Vec<u8>) -> Result<Records, ArtifactError> {
+    check_unpacked(path, &bytes)?;
     let damaged = |reason: String| ArtifactError::damaged(path, reason);
     let header = bytes.first_chunk::<HEADER_SIZE>();
     let header =
@@ -37,6 +43,10 @@ pub fn read_wthor(path: &Path, bytes: Vec<u8>) -> Result<Records, ArtifactError>
         usize::try_from(count).map_err(|_| damaged(format!("byte 4: it claims {count} games")))?;
     if !matches!(header[12], 0 | 8) {
         let reason = format!("byte 12: its board size is {}, 0 or 8 expected", header[12]);
+        return Err(ArtifactError::unfit(path, reason));
+    }
+    if header[13] == SOLITAIRES {
+        let reason = "byte 13: its type is 1: problems for one player, not games";
         return Err(ArtifactError::unfit(path, reason));
     }
     let mut index = 0;

@@ -116,7 +116,7 @@ mod tests {
     }
 
     fn compared(lines: &[String], analyzed: &[Analyzed]) -> Option<ExactComparison> {
-        let scored = read_positions(Path::new("a"), lines.join("\n").as_bytes()).unwrap();
+        let scored = read_positions(Path::new("a"), lines.join("\n").into_bytes()).unwrap();
         let positions: Vec<Position> = scored
             .iter()
             .map(|scored| scored.game.latest().position)

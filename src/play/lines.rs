@@ -2,6 +2,7 @@
 //! search can be told of one.
 
 use super::signals::is_ignored;
+use crate::exchange::text::without_mark;
 use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use rustix::process::{Signal, getpid, kill_process};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
@@ -146,8 +147,8 @@ fn forward(mut input: impl BufRead, sender: &Sender<InputLine>, arrive: &impl Fn
         if std::mem::replace(&mut is_rest, is_cut) {
             continue;
         }
-        let text =
-            String::from_utf8_lossy(bytes.strip_suffix(b"\n").unwrap_or(&bytes)).into_owned();
+        let text = String::from_utf8_lossy(bytes.strip_suffix(b"\n").unwrap_or(&bytes));
+        let text = without_mark(&text).to_owned();
         let line = InputLine { text, is_cut };
         arrive(&line);
         // A session that is over takes no more lines.
@@ -168,7 +169,7 @@ mod tests {
     fn lines_arrive_in_order_and_too_long_ones_are_cut() {
         let long = "x".repeat(3 * LINE_SIZE_MAX as usize);
         let exact = "y".repeat(LINE_SIZE_MAX as usize - 1);
-        let text = format!("go\n{long}\n{exact}\nmove \u{e9}\nquit");
+        let text = format!("\u{feff}go\n{long}\n{exact}\nmove \u{e9}\nquit");
         let lines = Lines::read(Cursor::new(text.into_bytes()));
         let lines: Vec<InputLine> = std::iter::from_fn(|| lines.next(&NEVER)).collect();
         let line = |text: &str, is_cut| InputLine {

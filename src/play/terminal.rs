@@ -13,6 +13,7 @@ use crate::artifact::{ArtifactError, FileKind, Model, OutputFile};
 use crate::engine::board::notation::{move_text, moves_text, parse_move};
 use crate::engine::{Game, Limits, Score, Square, Squares};
 use crate::exchange::game_text::{game_text, parse_game};
+use crate::exchange::text::TextRecords;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -24,7 +25,7 @@ const GAME_FILE: FileKind = FileKind {
         let bytes = first_bytes(path, LINE_SIZE_MAX)?;
         let is_one_line =
             bytes.iter().position(|&byte| byte == b'\n') == bytes.len().checked_sub(1);
-        Ok(is_one_line && first_game(&bytes).is_ok_and(|game| game.is_some()))
+        Ok(is_one_line && first_game(path, bytes).is_ok())
     },
 };
 
@@ -476,10 +477,8 @@ impl Terminal<'_> {
 
     fn load(&mut self, path: &Path) -> TerminalAnswer {
         let bytes = read_bounded(path, LINE_SIZE_MAX).map_err(|error| in_one_line(&error))?;
-        let game =
-            first_game(&bytes).and_then(|game| game.ok_or_else(|| "it holds no game".to_owned()));
-        Ok(self
-            .set_game(game.map_err(|reason| format!("cannot read {}: {reason}", path.display()))?))
+        let game = first_game(path, bytes).map_err(|error| in_one_line(&error))?;
+        Ok(self.set_game(game))
     }
 }
 
@@ -490,17 +489,21 @@ fn in_one_line(error: &ArtifactError) -> String {
     visible(&format!("{error}{causes}").replace('\n', "; "))
 }
 
-/// The game on the first line that holds one.
-fn first_game(bytes: &[u8]) -> Result<Option<Game>, String> {
-    let text = std::str::from_utf8(bytes).map_err(|_| "it is not text".to_owned())?;
-    let mut games = (1..)
-        .zip(text.lines())
-        .filter_map(|(number, line): (usize, _)| {
-            parse_game(line)
-                .map_err(|error| format!("line {number}: {error}"))
-                .transpose()
-        });
-    games.next().transpose()
+/// The first game of a file.
+fn first_game(path: &Path, bytes: Vec<u8>) -> Result<Game, ArtifactError> {
+    let mut games = TextRecords::new(path, bytes)?.filter_map(|record| {
+        let record = match record {
+            Ok(record) => record,
+            Err(reason) => return Some(Err(reason)),
+        };
+        parse_game(&record.text)
+            .map_err(|error| record.bad(error.byte, &error.reason))
+            .transpose()
+    });
+    let game = games
+        .next()
+        .unwrap_or_else(|| Err("it holds no game".to_owned()));
+    game.map_err(|reason| ArtifactError::damaged(path, reason))
 }
 
 const fn color_name(black: bool) -> &'static str {

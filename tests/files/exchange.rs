@@ -12,6 +12,7 @@ use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use renma::artifact::{Dataset, GameId, GameRow, NEVER, PositionRow};
 use renma::engine::{Black, ColoredPosition, Game, Ply, Score, Squares, White};
+use renma::exchange::ggf::write_ggf;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -332,6 +333,86 @@ fn transcripts_hold_the_same_games_as_wthor() {
         "dataset import bad.txt --format transcripts --output out",
         65,
         &["line 2"],
+    );
+}
+
+#[test]
+fn games_of_servers_and_below_headers_hold_the_same_moves() {
+    let workspace = Workspace::new();
+    let (mut ggf, mut headed) = (Vec::new(), Vec::new());
+    for (number, game) in (0..).zip(expected_games()) {
+        let game = Game::from_transcript(game.moves).unwrap();
+        // Two games on a line, with their count before them, and names in Latin-1.
+        if number % 2 == 0 {
+            ggf.extend(if number == 14 { b"\n1 " } else { b"\n2 " });
+        }
+        ggf.extend(b"(;PB[Andr\xe9]RE[?]");
+        ggf.extend(&write_ggf(&game).as_bytes()[2..]);
+        headed.extend(b"[Black \"Andr\xe9\"]\r\n\r\n");
+        for (number, square) in (0..).zip(game.moves()) {
+            let before = match (number % 2, number % 7) {
+                (0, 0..=2) => format!("\r\n{}. ", number / 2 + 1),
+                (0, _) => format!("{}. ", number / 2 + 1),
+                _ => " ".to_owned(),
+            };
+            headed.extend(format!("{before}{square} ").bytes());
+        }
+        headed.extend(b"1-0\r\n\r\n");
+    }
+    workspace.write("games.wtb", WTHOR);
+    workspace.write("games.ggf", ggf);
+    workspace.write("games.pgn", headed);
+    let found = [("wthor", "wtb"), ("ggf", "ggf"), ("transcripts", "pgn")].map(|(format, end)| {
+        workspace.done(&format!(
+            "dataset import games.{end} --format {format} --output {end}"
+        ));
+        games(&workspace.path(end))
+            .into_iter()
+            .map(|game| game.moves)
+            .collect::<Vec<_>>()
+    });
+    assert_eq!(found[1], found[0]);
+    assert_eq!(found[2], found[0]);
+    workspace.write("lost.ggf", "2 (;B[f5]W[d6];)\n(;B[f5]");
+    check_refused(
+        &workspace,
+        "dataset import lost.ggf --format ggf --output out",
+        65,
+        &["lost.ggf: line 1, byte 0: it says 2 games", "--keep-going"],
+    );
+    let kept = "dataset import lost.ggf --format ggf --output kept --keep-going";
+    let outcome = workspace.run(kept);
+    outcome.check(
+        kept,
+        0,
+        &["line 1, byte 0: ", "line 2, byte 7: the game is cut"],
+    );
+    assert_eq!(games(&workspace.path("kept")).len(), 1);
+}
+
+#[test]
+fn files_that_are_packed_or_no_games_are_named() {
+    let workspace = Workspace::new();
+    workspace.write(
+        "games.gz",
+        b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03 and more",
+    );
+    let mut problems = WTHOR.to_vec();
+    problems[13] = 1;
+    workspace.write("problems.wtb", problems);
+    for format in ["wthor", "transcripts", "ggf", "text"] {
+        check_refused(
+            &workspace,
+            &format!("dataset import games.gz --format {format} --output out"),
+            65,
+            &["games.gz: it is packed by gzip", "unpack it first"],
+        );
+    }
+    check_refused(
+        &workspace,
+        "dataset import problems.wtb --format wthor --output out",
+        65,
+        &["problems.wtb: byte 13: its type is 1"],
     );
 }
 

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod archive;
+mod cases;
 mod curate;
 mod datasets;
 mod exchange;

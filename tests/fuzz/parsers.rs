@@ -20,7 +20,7 @@ use renma::exchange::mpc_dat::import_mpc_dat;
 use renma::exchange::parquet::read_parquet;
 use renma::exchange::positions::read_positions;
 use renma::exchange::records::Records;
-use renma::exchange::transcripts::read_transcripts;
+use renma::exchange::transcripts::{read_ggf, read_transcripts};
 use renma::exchange::wthor::read_wthor;
 use renma::pipeline::StageError;
 use renma::play::{gtp, nboard};
@@ -161,9 +161,12 @@ pub(crate) const PARSERS: [(&str, Parser); 19] = [
         true
     }),
     ("positions", |folder, input| {
-        check(read_positions(folder, input))
+        check(read_positions(folder, input.to_vec()))
     }),
-    ("ggf", |_, input| {
+    ("ggf", |folder, input| {
+        if let Some(games) = accepted(read_ggf(folder, input.to_vec())) {
+            read_all(GAME_MAX, games);
+        }
         let Some(game) = str::from_utf8(input)
             .ok()
             .and_then(|text| parse_ggf(text).ok())
@@ -178,11 +181,13 @@ pub(crate) const PARSERS: [(&str, Parser); 19] = [
         assert_eq!(parse_ggf(&write_ggf(&game)), Ok(game));
         true
     }),
-    ("transcripts", |_, input| {
-        0 < read_all(GAME_MAX, read_transcripts(input.to_vec()))
+    ("transcripts", |folder, input| {
+        let games = accepted(read_transcripts(folder, input.to_vec()));
+        0 < games.map_or(0, |games| read_all(GAME_MAX, games))
     }),
-    ("board-text", |_, input| {
-        0 < read_all(GAME_MAX, read_board_text(input.to_vec()))
+    ("board-text", |folder, input| {
+        let positions = accepted(read_board_text(folder, input.to_vec()));
+        0 < positions.map_or(0, |positions| read_all(GAME_MAX, positions))
     }),
     ("wthor", |folder, input| {
         check(read_wthor(folder, input.to_vec()).map(|games| read_all(GAME_MAX, games)))

@@ -359,8 +359,11 @@ fn what_is_wrong_is_one_clear_line_and_changes_nothing() {
         ),
         ("setup f5f5", "move 2: f5 is illegal"),
         ("setup ---", "the board has 3 characters"),
-        (&load("diary"), "line 1: byte 4: the board has 4 characters"),
-        (&load("bytes"), "bytes: it is not text"),
+        (&load("diary"), "line 1, byte 4: the board has 4 characters"),
+        (
+            &load("bytes"),
+            "bytes: it is not text in UTF-8 but in UTF-16; save it as UTF-8",
+        ),
         (&load("empty"), "empty: it holds no game"),
         (&load("nowhere"), "nowhere"),
         (&load(""), "cannot read"),

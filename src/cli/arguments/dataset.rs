@@ -13,12 +13,17 @@ const EXPORT_FORMATS: [Choice<ExportFormat>; 1] = [(
     "One position per line, with the best move and its score in whole discs",
 )];
 
-const IMPORT_FORMATS: [Choice<ImportFormat>; 4] = [
+const IMPORT_FORMATS: [Choice<ImportFormat>; 5] = [
     (ImportFormat::Wthor, "wthor", "Tournament games: .wtb"),
     (
         ImportFormat::Transcripts,
         "transcripts",
-        "One game per line: f5d6c3...",
+        "One game per line: f5d6c3...; or moves under headers as in PGN",
+    ),
+    (
+        ImportFormat::Ggf,
+        "ggf",
+        "Games of Othello servers: (;GM[Othello]...B[F5]W[D6]...;)",
     ),
     (
         ImportFormat::Parquet,

@@ -263,7 +263,7 @@ pub fn move_text(square: Option<Square>, pass: &str) -> String {
 }
 
 /// The moves and passes (`None`) of a transcript `f5d6c3…`, each with its first byte, up to the
-/// first text that is neither; blanks and the numbers of moves (`1. f5 d6 2. c3`) are ignored, and
+/// first text that is neither; blanks, commas and the numbers of moves (`1. f5 d6 2. c3`) are ignored, and
 /// the rules are not checked.
 pub fn parse_moves(
     text: &str,
@@ -289,13 +289,16 @@ pub fn parse_moves(
     })
 }
 
-/// A text after the blanks and the number of a move, such as `12.`, with which it begins.
+/// A text after the blanks and commas and the number of a move, such as `12.`, with which it
+/// begins.
 fn after_number(text: &str) -> &str {
-    let text = text.trim_start();
+    let is_blank = |letter: char| letter.is_whitespace() || letter == ',';
+    let text = text.trim_start_matches(is_blank);
     let end = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
-    let is_number = end.starts_with('.') && end.len() < text.len();
+    let is_number = end.starts_with(['.', ',', ')', ':']) && end.len() < text.len();
     if is_number {
-        end.trim_start_matches('.').trim_start()
+        end.trim_start_matches(['.', ',', ')', ':'])
+            .trim_start_matches(is_blank)
     } else {
         text
     }
@@ -438,6 +441,10 @@ mod tests {
         for numbered in [
             "1. f5 2. D6 3. c3",
             "1.f5d6 2.c3",
+            "f5,d6, c3",
+            "1,f5,2,d6,3,c3",
+            "1. f5, d6, 2) c3,",
+            "1: f5 ,2: d6 3: c3",
             " 1. f5 1... d6 2. c3 ",
             "F5D6C3",
         ] {

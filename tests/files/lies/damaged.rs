@@ -247,7 +247,7 @@ fn garbage_in_a_position_file_is_refused_with_line_and_byte() {
         &workspace,
         "eval bad.obf",
         65,
-        &["bad.obf", "line 2", "byte 3"],
+        &["bad.obf", "line 2", "byte 7"],
     );
     workspace.write("bad.obf", "% nothing but this\n\n");
     check(&workspace, "eval bad.obf", 65, &["bad.obf", "no position"]);
