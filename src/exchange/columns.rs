@@ -9,7 +9,7 @@ use crate::artifact::dataset::positions::contradiction;
 use crate::artifact::{ImportedGame, POSITIONS, PositionRow};
 use crate::engine::{Black, ColoredPosition, Ply, Score, White};
 use arrow::array::{Array, AsArray, downcast_integer_array};
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, Float32Type, Float64Type};
 use std::collections::HashSet;
 use std::iter::from_fn;
 
@@ -22,6 +22,9 @@ const REQUIRED: [&str; 3] = ["black", "white", "black_to_move"];
 
 /// Columns of which one is needed, unless positions get their scores later.
 const LABELS: [&str; 2] = ["score", "result"];
+
+/// The largest whole number below which a float holds every other one.
+const WHOLE_MAX: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
 
 /// Whether `positions` has a column of this name.
 pub fn is_column(name: &str) -> bool {
@@ -46,13 +49,60 @@ pub fn check_columns(has: impl Fn(&str) -> bool, label: bool) -> Result<(), Stri
 /// A column and what is wrong with its value, or with the row as a whole if there is no column.
 type BadValue = (Option<&'static str>, String);
 
-/// The integers or flags of a column, of any width: Arrow's casts would add 1.6 MB to the program.
-pub fn numbers(column: &dyn Array) -> Vec<Option<i128>> {
+/// A whole number or a flag, `None` for a missing value; or a number that is not whole.
+pub type Cell = Result<Option<i128>, f64>;
+
+/// Whether [`cells`] reads a column of this type and name.
+pub fn is_readable(data_type: &DataType, name: &str) -> bool {
+    match data_type {
+        DataType::Boolean | DataType::Null => true,
+        DataType::Float32 | DataType::Float64 => !is_board(name),
+        DataType::Dictionary(_, values) => is_readable(values, name),
+        other => other.is_integer(),
+    }
+}
+
+/// Whether a column holds boards: a float has room for 53 of their 64 squares.
+pub fn is_board(name: &str) -> bool {
+    matches!(name, "black" | "white")
+}
+
+/// The values of a column: integers of any width, flags, floats, and dictionaries of them. Arrow's
+/// casts would add 1.6 MB to the program.
+pub fn cells(column: &dyn Array) -> Vec<Cell> {
     downcast_integer_array!(
-        column => column.iter().map(|value| value.map(Into::into)).collect(),
-        DataType::Boolean => column.as_boolean().iter().map(|value| value.map(Into::into)).collect(),
+        column => column.iter().map(|value| Ok(value.map(Into::into))).collect(),
+        DataType::Boolean => column.as_boolean().iter().map(|value| Ok(value.map(Into::into))).collect(),
+        DataType::Null => vec![Ok(None); column.len()],
+        DataType::Float32 => {
+            let floats = column.as_primitive::<Float32Type>();
+            floats.iter().map(|value| value.map_or(Ok(None), |float| whole(float.into()))).collect()
+        }
+        DataType::Float64 => {
+            let floats = column.as_primitive::<Float64Type>();
+            floats.iter().map(|value| value.map_or(Ok(None), whole)).collect()
+        }
+        DataType::Dictionary(_, _) => {
+            let dictionary = column.as_any_dictionary();
+            let values = cells(dictionary.values());
+            let entry = |key: Cell| {
+                let index = key.ok().flatten().and_then(|key| usize::try_from(key).ok());
+                index.map_or(Ok(None), |index| values.get(index).copied().unwrap_or(Ok(None)))
+            };
+            cells(dictionary.keys()).into_iter().map(entry).collect()
+        }
         other => unreachable!("a column of {other}"),
     )
+}
+
+/// A float as the whole number for which pandas uses it where a column has missing values, which
+/// are NaN.
+fn whole(float: f64) -> Cell {
+    match float {
+        missing if missing.is_nan() => Ok(None),
+        number if number.fract() == 0.0 && number.abs() <= WHOLE_MAX => Ok(Some(number as i128)),
+        other => Err(other),
+    }
 }
 
 /// One row of a file.
@@ -66,14 +116,18 @@ pub struct SourceRow {
 }
 
 impl SourceRow {
-    /// A row from the numbers in its columns, which are `None` for a missing column or value. Flags
-    /// are 0 and 1, and every 64-bit number fits.
-    pub fn new(record: u64, values: impl Fn(&'static str) -> Option<i128>) -> Self {
+    /// A row from the cells of its columns, which are empty for a missing column. Flags are 0 and
+    /// 1, and every 64-bit number fits.
+    pub fn new(record: u64, cell: impl Fn(&'static str) -> Cell) -> Self {
+        let values = |name| {
+            cell(name).map_err(|number| (Some(name), format!("{number} is not a whole number")))
+        };
         let bad = |(column, reason): BadValue| bad_record(record, column, &reason);
+        let id = values("game_id").map_err(bad);
         Self {
             record,
-            id: values("game_id"),
-            position: position(&values).map_err(bad),
+            id: id.clone().unwrap_or_default(),
+            position: id.and_then(|_| position(values).map_err(bad)),
         }
     }
 
@@ -95,7 +149,7 @@ fn bad_record(record: u64, column: Option<&str>, reason: &str) -> String {
 }
 
 fn position(
-    values: impl Fn(&'static str) -> Option<i128>,
+    values: impl Fn(&'static str) -> Result<Option<i128>, BadValue>,
 ) -> Result<Option<PositionRow>, BadValue> {
     let colored = ColoredPosition::from_boards(
         Black(bitboard(&values, "black")?),
@@ -120,7 +174,7 @@ fn position(
         result: label(&values, "result")?,
         ..PositionRow::unlabeled(colored, Ply(ply))
     };
-    if let Some(empties) = values("empties").filter(|number| *number != i128::from(row.empties)) {
+    if let Some(empties) = values("empties")?.filter(|number| *number != i128::from(row.empties)) {
         return Err((
             Some("empties"),
             format!("it is {empties}, the board has {}", row.empties),
@@ -136,28 +190,28 @@ fn missing(name: &'static str) -> BadValue {
 
 /// A bitboard; signed numbers stand for their bits.
 fn bitboard(
-    values: impl Fn(&'static str) -> Option<i128>,
+    values: impl Fn(&'static str) -> Result<Option<i128>, BadValue>,
     name: &'static str,
 ) -> Result<u64, BadValue> {
-    let number = values(name).ok_or_else(|| missing(name))?;
+    let number = values(name)?.ok_or_else(|| missing(name))?;
     let bits = u64::try_from(number).or_else(|_| i64::try_from(number).map(i64::cast_unsigned));
     bits.map_err(|_| (Some(name), format!("{number} is out of range")))
 }
 
 fn label<T: TryFrom<i128>>(
-    values: impl Fn(&'static str) -> Option<i128>,
+    values: impl Fn(&'static str) -> Result<Option<i128>, BadValue>,
     name: &'static str,
 ) -> Result<Option<T>, BadValue> {
     let in_range =
         |number| T::try_from(number).map_err(|_| (Some(name), format!("{number} is out of range")));
-    values(name).map(in_range).transpose()
+    values(name)?.map(in_range).transpose()
 }
 
 fn flag(
-    values: impl Fn(&'static str) -> Option<i128>,
+    values: impl Fn(&'static str) -> Result<Option<i128>, BadValue>,
     name: &'static str,
 ) -> Result<Option<bool>, BadValue> {
-    match values(name) {
+    match values(name)? {
         None => Ok(None),
         Some(number @ 0..=1) => Ok(Some(number == 1)),
         Some(number) => Err((Some(name), format!("{number} is neither 0 nor 1"))),

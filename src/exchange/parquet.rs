@@ -1,7 +1,8 @@
 //! Positions in Parquet files: the columns of `positions` (docs/datasets.md) by name, whatever
-//! integers they are stored as.
+//! integers they are stored as, floats of whole numbers among them.
 
-use super::columns::{SourceRow, check_columns, games, is_column, numbers};
+use super::columns::{SourceRow, cells, check_columns, games, is_board, is_column, is_readable};
+use super::packed::check_unpacked;
 use super::records::Records;
 use crate::artifact::dataset::footer::format_footer;
 use crate::artifact::guarded::guarded;
@@ -10,7 +11,6 @@ use crate::artifact::pages;
 use crate::artifact::table::footer_of;
 use crate::artifact::{ArtifactError, DatasetFormat};
 use arrow::array::RecordBatch;
-use arrow::datatypes::DataType;
 use parquet::arrow::ProjectionMask;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,6 +27,7 @@ const ROWS_PER_BYTE_MAX: u64 = 8;
 ///
 /// A file that is not Parquet, or one without the columns.
 pub fn read_parquet(path: &Path, bytes: Vec<u8>, label: bool) -> Result<Records, ArtifactError> {
+    check_unpacked(path, &bytes)?;
     let size = bytes.len() as u64;
     let (builder, _) = pages::open(path, bytes.into(), is_column)?;
     let footer = footer_of(builder.metadata());
@@ -64,9 +65,14 @@ pub fn read_parquet(path: &Path, bytes: Vec<u8>, label: bool) -> Result<Records,
         .iter()
         .filter(|field| is_column(field.name()))
     {
-        if !field.data_type().is_integer() && *field.data_type() != DataType::Boolean {
+        if !is_readable(field.data_type(), field.name()) {
+            let remedy = if is_board(field.name()) {
+                "\nread and write the boards as 64-bit integers: docs/datasets.md says how"
+            } else {
+                ""
+            };
             let reason = format!(
-                "column `{}` is {}, integers expected",
+                "column `{}` is {}, integers expected{remedy}",
                 field.name(),
                 visible(&field.data_type().to_string())
             );
@@ -144,10 +150,10 @@ fn batch_rows(batch: &RecordBatch, first: u64) -> Vec<SourceRow> {
     let schema = batch.schema();
     let names = schema.fields().iter().map(|field| field.name().as_str());
     let columns: BTreeMap<&str, Vec<_>> = names
-        .zip(batch.columns().iter().map(|column| numbers(column)))
+        .zip(batch.columns().iter().map(|column| cells(column)))
         .collect();
-    let number = |row: usize, name: &str| columns.get(name).and_then(|numbers| numbers[row]);
+    let cell = |row: usize, name: &str| columns.get(name).map_or(Ok(None), |cells| cells[row]);
     let rows = (first..).zip(0..batch.num_rows());
-    rows.map(|(record, row)| SourceRow::new(record, |name| number(row, name)))
+    rows.map(|(record, row)| SourceRow::new(record, |name| cell(row, name)))
         .collect()
 }

@@ -3,8 +3,8 @@
 
 use crate::support::workspace::{Workspace, check_exact_scores, check_same, files};
 use arrow::array::{
-    ArrayRef, BooleanArray, Int16Array, Int32Array, Int64Array, RecordBatch, StringArray,
-    StructArray, UInt64Array,
+    ArrayRef, BooleanArray, DictionaryArray, Float32Array, Float64Array, Int8Array, Int16Array,
+    Int32Array, Int64Array, NullArray, RecordBatch, StringArray, StructArray, UInt64Array,
 };
 use arrow::datatypes::Field;
 use parquet::arrow::ArrowWriter;
@@ -400,7 +400,7 @@ fn files_that_are_packed_or_no_games_are_named() {
     let mut problems = WTHOR.to_vec();
     problems[13] = 1;
     workspace.write("problems.wtb", problems);
-    for format in ["wthor", "transcripts", "ggf", "text"] {
+    for format in ["wthor", "transcripts", "ggf", "text", "parquet"] {
         check_refused(
             &workspace,
             &format!("dataset import games.gz --format {format} --output out"),
@@ -488,7 +488,10 @@ fn write_compressed(
     columns: Vec<(&str, ArrayRef)>,
     compression: Compression,
 ) {
-    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let nullable = columns
+        .into_iter()
+        .map(|(name, column)| (name, column, true));
+    let batch = RecordBatch::try_from_iter_with_nullable(nullable).unwrap();
     let properties = WriterProperties::builder()
         .set_compression(compression)
         .build();
@@ -778,6 +781,84 @@ fn anybodys_parquet_becomes_a_dataset() {
         65,
         &["bad.parquet"],
     );
+}
+
+/// What pandas writes of a dataset in which some values are missing.
+#[test]
+fn whole_floats_and_dictionaries_are_integers_and_nan_is_missing() {
+    let workspace = Workspace::new();
+    let (Black(black), White(white)) = ColoredPosition::START.boards();
+    let boards = |bits: u64| Arc::new(UInt64Array::from(vec![bits; 3])) as ArrayRef;
+    let floats = |values: [f64; 3]| Arc::new(Float64Array::from(values.to_vec())) as ArrayRef;
+    let columns = |changed: &str, column: ArrayRef| {
+        let keys = Int8Array::from(vec![Some(0), None, Some(1)]);
+        let moves = Arc::new(Int16Array::from(vec![19, 26]));
+        let mut columns: Vec<(&str, ArrayRef)> = vec![
+            ("black", boards(black)),
+            ("white", boards(white)),
+            ("black_to_move", Arc::new(BooleanArray::from(vec![true; 3]))),
+            ("score", floats([12.0, f64::NAN, -0.0])),
+            (
+                "result",
+                Arc::new(Float32Array::from(vec![2.0, f32::NAN, -64.0])),
+            ),
+            ("best_move", Arc::new(DictionaryArray::new(keys, moves))),
+            ("exact", Arc::new(NullArray::new(3))),
+        ];
+        for (name, values) in &mut columns {
+            if *name == changed {
+                *values = Arc::clone(&column);
+            }
+        }
+        columns
+    };
+    write_parquet(&workspace, "pandas.parquet", columns("", boards(0)));
+    workspace.done("dataset import pandas.parquet --format parquet --output pandas");
+    let found: Vec<_> = rows(&workspace.path("pandas"))
+        .iter()
+        .map(|row| (row.score, row.result, row.best_move, row.exact))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (Some(Score(12)), Some(2), Some(19), None),
+            (None, None, None, None),
+            (Some(Score(0)), Some(-64), Some(26), None)
+        ]
+    );
+    for (changed, values, words) in [
+        (
+            "score",
+            floats([1.0, 2.5, 0.0]),
+            ["record 2, column score: ", "2.5 is not a whole number"],
+        ),
+        (
+            "score",
+            floats([1.0, 2.0, f64::INFINITY]),
+            ["record 3, column score: ", "not a whole number"],
+        ),
+        (
+            "black",
+            floats([1.0, 2.0, 4.0]),
+            [
+                "column `black` is Float64, integers expected",
+                "64-bit integers",
+            ],
+        ),
+        (
+            "exact",
+            Arc::new(StringArray::from(vec!["yes"; 3])) as ArrayRef,
+            ["column `exact` is Utf8", "integers expected"],
+        ),
+    ] {
+        write_parquet(&workspace, "bad.parquet", columns(changed, values));
+        check_refused(
+            &workspace,
+            "dataset import bad.parquet --format parquet --output out",
+            65,
+            &words,
+        );
+    }
 }
 
 /// The positions of a game that is played by the first legal move.
