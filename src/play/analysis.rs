@@ -21,7 +21,8 @@ const TEAM_SIZE_MAX: usize = 64;
 /// How positions are searched.
 #[derive(Clone, Copy, Debug)]
 pub enum Analysis {
-    /// Within limits; depth 0 is the static value. `moves`: also the value of each legal move.
+    /// Within limits; depth 0 is the static value, or the result of a game
+    /// that is over. `moves`: also the value of each legal move.
     Search {
         /// The limits.
         limits: Limits,
@@ -157,15 +158,16 @@ fn value(
     let Analysis::Search { limits, moves } = analysis else {
         return Ok((searcher.solve(position).unless_stopped()?, None));
     };
-    let mut result = if limits.depth == Depth(0) && limits.exact_empties < position.empties() {
+    let is_static = limits.depth == Depth(0) && limits.exact_empties < position.empties();
+    let can_move = |position: Position| position.legal_moves() != 0;
+    let mut result = if is_static && (can_move(position) || can_move(position.pass())) {
         // The sum of the weights as it is: only a search clamps.
-        SearchResult::finished(
-            model.evaluation.static_value(position),
-            None,
-            Depth(0),
-            false,
-            1,
-        )
+        let value = if can_move(position) {
+            model.evaluation.static_value(position)
+        } else {
+            -model.evaluation.static_value(position.pass())
+        };
+        SearchResult::finished(value, None, Depth(0), false, 1)
     } else {
         searcher.search(position, limits).unless_stopped()?
     };
@@ -175,4 +177,51 @@ fn value(
     let (moves, nodes) = searcher.move_values(position, limits)?;
     result.nodes += nodes;
     Ok((result, Some(moves)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::artifact::{Builtin, LoadedModel};
+    use crate::engine::Score;
+    use crate::engine::board::notation::parse_board;
+    use std::sync::atomic::AtomicBool;
+
+    /// The value at depth 0 of a board that begins with these discs, and whether it is exact.
+    fn value_at_depth_0(discs: &str, side: &str) -> (Score, bool) {
+        let never = AtomicBool::new(false);
+        let context = Context {
+            threads: 1,
+            stop: &never,
+            budget_spent: &never,
+            progress: &(),
+            host: &(),
+        };
+        let analysis = Analysis::Search {
+            limits: Limits::full_width(Depth(0)),
+            moves: true,
+        };
+        let model = LoadedModel::builtin(Builtin::SquareWeights).model;
+        let board = parse_board(&format!("{discs:-<64} {side}")).unwrap();
+        let found = analyze(analysis, &model, &[board.position], context).unwrap();
+        let has_values = found[0]
+            .moves
+            .as_ref()
+            .is_some_and(|moves| !moves.is_empty());
+        assert_eq!(
+            has_values,
+            board.position.legal_moves() != 0,
+            "{discs} {side}"
+        );
+        (found[0].result.score, found[0].result.exact)
+    }
+
+    #[test]
+    fn without_a_move_depth_0_is_the_value_after_the_pass_or_the_result() {
+        let (after_pass, is_exact) = value_at_depth_0("OX", "O");
+        assert!(!is_exact && after_pass != Score(0));
+        assert_eq!(value_at_depth_0("OX", "X"), (-after_pass, false));
+        assert_eq!(value_at_depth_0("XX", "X"), (Score(64_000), true));
+        assert_eq!(value_at_depth_0("XX", "O"), (Score(-64_000), true));
+    }
 }
