@@ -167,6 +167,11 @@ impl Game {
         moves_text(self.moves())
     }
 
+    /// Whether it keeps no more passes after its end.
+    pub fn is_full(&self) -> bool {
+        self.plies.len() == PLIES_MAX
+    }
+
     /// The position in which the game began.
     pub fn start(&self) -> ColoredPosition {
         self.positions[0]
@@ -247,7 +252,7 @@ impl Game {
     /// An illegal move; the game is unchanged.
     pub fn play_ply(&mut self, square: Option<Square>) -> Result<(), Forbidden> {
         let Some(square) = square else {
-            if self.latest().position.legal_moves() != 0 || self.plies.len() == PLIES_MAX {
+            if self.latest().position.legal_moves() != 0 || self.is_full() {
                 return Err(Forbidden::Pass);
             }
             self.push(None, passed(self.latest()));
@@ -408,6 +413,7 @@ mod tests {
     fn passes_after_the_end_are_bounded() {
         let mut game = game("e6f4e3f6g5d6e7f5c5");
         let passes = (0..1000).filter(|_| game.play_ply(None).is_ok()).count();
+        assert!(game.is_full() && !Game::default().is_full());
         assert_eq!((9 + passes, game.ply()), (PLIES_MAX, Ply(PLIES_MAX as u8)));
         assert_eq!((game.turns().count(), game.transcript().len()), (9, 18));
         assert!(

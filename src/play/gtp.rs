@@ -163,12 +163,14 @@ impl<'a> Engine<'a> {
 
     fn play(&mut self, black: bool, square: Option<Square>) -> GtpAnswer {
         let plies = self.session.game().plies().len();
-        self.session
-            .play_as(black, square)
-            .map_err(|error| match error {
-                Forbidden::Turn => format!("illegal move: {error}"),
-                Forbidden::Move(_) | Forbidden::Pass => "illegal move".to_owned(),
-            })?;
+        if square.is_some() || !self.session.game().is_full() {
+            self.session
+                .play_as(black, square)
+                .map_err(|error| match error {
+                    Forbidden::Turn => format!("illegal move: {error}"),
+                    Forbidden::Move(_) | Forbidden::Pass => "illegal move".to_owned(),
+                })?;
+        }
         self.turns.push(plies);
         Ok(String::new())
     }
@@ -176,9 +178,11 @@ impl<'a> Engine<'a> {
     fn genmove(&mut self, black: bool) -> GtpAnswer {
         let (begun, plies) = (Instant::now(), self.session.game().plies().len());
         let square = self.best_move(black)?;
-        self.session
-            .play(square)
-            .map_err(|error| error.to_string())?;
+        if !self.session.game().is_full() {
+            self.session
+                .play(square)
+                .map_err(|error| error.to_string())?;
+        }
         self.turns.push(plies);
         let clock = &mut self.clocks[usize::from(black)];
         *clock = clock.map(|clock| clock.after(begun.elapsed()));
@@ -197,6 +201,10 @@ impl<'a> Engine<'a> {
     /// played first.
     fn best_move(&mut self, black: bool) -> Result<Option<Square>, String> {
         let game = self.session.game();
+        if game.is_full() {
+            // The game is over, and its last passes are not kept: either color has to pass.
+            return Ok(None);
+        }
         if black != game.latest().black_to_move {
             if !game.must_pass() {
                 return Err(Forbidden::Turn.to_string());

@@ -206,6 +206,24 @@ fn a_finished_game_has_a_score_and_passes() {
 }
 
 #[test]
+fn colors_may_pass_after_the_end_for_ever() {
+    let passes: Vec<(&str, &str)> = std::iter::repeat_n(
+        [
+            ("genmove w", "= PASS"),
+            ("genmove b", "= PASS"),
+            ("reg_genmove w", "= PASS"),
+            ("play w pass", "="),
+            ("play b pass", "="),
+        ],
+        100,
+    )
+    .flatten()
+    .chain([("play b f5", "? illegal move"), ("final_score", "= B+64")])
+    .collect();
+    played(&FINISHED, &passes);
+}
+
+#[test]
 fn undo_takes_back_a_command_with_the_pass_it_implied() {
     check(&[
         ("undo", "? cannot undo"),
