@@ -6,6 +6,7 @@ use crate::artifact::line::visible;
 use crate::pipeline::keys::{Key, KeyFault, any_of};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use toml::Spanned;
@@ -329,12 +330,19 @@ fn nearest_key(table: &str, key: &str) -> String {
 }
 
 /// The word that is nearest to another, unless more than a third of its letters would have to
-/// change; two that are swapped count as one.
-fn nearest<'b>(word: &str, words: impl Iterator<Item = &'b str>) -> Option<&'b str> {
-    let near = words
-        .map(|other| (strsim::damerau_levenshtein(word, other), other))
+/// change; two that are swapped count as one. Of those equally near it is one that begins the same.
+pub fn nearest<'b>(word: &str, words: impl Iterator<Item = &'b str>) -> Option<&'b str> {
+    let common = |other: &str| {
+        let pairs = word.chars().zip(other.chars());
+        pairs.take_while(|(letter, other)| letter == other).count()
+    };
+    let (distance, _, near) = words
+        .map(|other| {
+            let distance = strsim::damerau_levenshtein(word, other);
+            (distance, Reverse(common(other)), other)
+        })
         .min()?;
-    (near.0 <= word.chars().count() / 3).then_some(near.1)
+    (distance <= word.chars().count() / 3).then_some(near)
 }
 
 #[cfg(test)]
@@ -429,6 +437,11 @@ mod tests {
                 "[generate]\nplay_dept = 4",
                 2,
                 "generate.play_dept: unknown key\ndid you mean play_depth?",
+            ),
+            (
+                "[gate]\nnode = 4",
+                2,
+                "gate.node: unknown key\ndid you mean nodes?",
             ),
             (
                 "[run]\nepochs = 4",
@@ -566,5 +579,9 @@ mod tests {
         );
         assert_eq!(nearest("colour", ["clip", "ratio"].into_iter()), None);
         assert_eq!(nearest("a", ["t", "clip"].into_iter()), None);
+        assert_eq!(
+            nearest("node", ["mode", "nodes", "note"].into_iter()),
+            Some("nodes")
+        );
     }
 }
