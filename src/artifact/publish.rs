@@ -283,7 +283,8 @@ pub fn check_folder(path: &Path) -> Result<(), ArtifactError> {
     if is_folder {
         Ok(())
     } else {
-        Err(failed(io::ErrorKind::NotADirectory.into()))
+        let reason = "it is a file, and a folder is expected";
+        Err(ArtifactError::refused("read", path, reason))
     }
 }
 
@@ -321,9 +322,7 @@ pub fn open_bounded(path: &Path, size_max: u64) -> Result<(File, u64), ArtifactE
     let failed = |source| ArtifactError::io("read", path, source);
     // Opening a pipe would wait for its writer, so the type is checked first.
     let metadata = fs::metadata(path).map_err(failed)?;
-    if metadata.is_dir() {
-        return Err(failed(io::ErrorKind::IsADirectory.into()));
-    }
+    refuse_folder(path, &metadata)?;
     if !metadata.is_file() {
         return Err(ArtifactError::refused(
             "read",
@@ -333,6 +332,14 @@ pub fn open_bounded(path: &Path, size_max: u64) -> Result<(File, u64), ArtifactE
     }
     check_size(path, metadata.len(), size_max)?;
     Ok((File::open(path).map_err(failed)?, metadata.len()))
+}
+
+fn refuse_folder(path: &Path, metadata: &fs::Metadata) -> Result<(), ArtifactError> {
+    if metadata.is_dir() {
+        let reason = "it is a folder, and a file is expected";
+        return Err(ArtifactError::refused("read", path, reason));
+    }
+    Ok(())
 }
 
 /// An error if a file is larger than it can be.
@@ -360,6 +367,7 @@ pub fn read_file_or_pipe(path: &Path, size_max: u64) -> Result<Vec<u8>, Artifact
         .custom_flags(libc::O_NONBLOCK)
         .open(path)
         .map_err(failed)?;
+    refuse_folder(path, &file.metadata().map_err(failed)?)?;
     fcntl_setfl(&file, OFlags::empty()).map_err(|source| failed(source.into()))?;
     let bytes = read_stream(&file, path, size_max)?;
     if bytes.is_empty() && file.metadata().map_err(failed)?.file_type().is_fifo() {

@@ -9,6 +9,7 @@ mod arguments;
 mod command_line;
 mod installation;
 mod interrupt;
+mod nearest;
 mod output;
 mod terminal;
 

@@ -59,8 +59,8 @@ fn a_damaged_dataset_is_refused_with_the_file() {
     check(
         &workspace,
         "train --config configs/tiny.toml --dataset file --models registry",
-        1,
-        &["cannot read file", "directory"],
+        2,
+        &["cannot read file", "a folder is expected"],
     );
     check(
         &workspace,
@@ -255,8 +255,11 @@ fn garbage_in_a_position_file_is_refused_with_line_and_byte() {
     check(
         &workspace,
         "eval folder",
-        1,
-        &["cannot read folder", "is a directory"],
+        2,
+        &[
+            "cannot read folder",
+            "it is a folder, and a file is expected",
+        ],
     );
 }
 
