@@ -5,7 +5,7 @@ mod show;
 
 use super::arguments::OutputArguments;
 use super::arguments::model::{ExportFormat, ImportFormat, ModelCommand, RegistryArguments};
-use super::arguments::run::{DEFAULT_REGISTRY, named_registry};
+use super::arguments::run::{DEFAULT_REGISTRY, check_own_registry, named_registry};
 use super::command_errors::UsageError;
 use super::output::{Output, counted, output_name, say, thousands};
 use super::session::Session;
@@ -31,6 +31,7 @@ pub fn run(session: &Session, command: ModelCommand) -> anyhow::Result<()> {
             models,
             datasets,
         } => {
+            check_own_registry(models.as_deref())?;
             let models = models
                 .or_else(|| registry_around(&model))
                 .unwrap_or_else(|| DEFAULT_REGISTRY.into());
@@ -47,14 +48,20 @@ pub fn run(session: &Session, command: ModelCommand) -> anyhow::Result<()> {
             model,
             t,
             models,
-        } => import(session, &input, format, model.as_ref(), t, &models),
+        } => {
+            check_own_registry(Some(&models))?;
+            import(session, &input, format, model.as_ref(), t, &models)
+        }
         ModelCommand::Export {
             model,
             format,
             output,
             t,
             models,
-        } => export(session, &model.load(&models)?, format, t, &output),
+        } => {
+            check_own_registry(Some(&models))?;
+            export(session, &model.load(&models)?, format, t, &output)
+        }
     }
 }
 

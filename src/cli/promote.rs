@@ -1,6 +1,6 @@
 //! `renma promote`.
 
-use super::arguments::run::DEFAULT_REGISTRY;
+use super::arguments::run::{DEFAULT_REGISTRY, named_registry};
 use super::arguments::stage::PromoteArguments;
 use super::output::{detail, say};
 use super::session::Session;
@@ -18,10 +18,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 pub fn run(session: &Session, arguments: &PromoteArguments) -> anyhow::Result<ExitCode> {
-    let named = arguments
-        .models
-        .as_deref()
-        .unwrap_or(Path::new(DEFAULT_REGISTRY));
+    let named = &named_registry(arguments.models.as_deref())?;
     match &arguments.model {
         Some(name) => promote_model(session, &name.find(named)?, arguments),
         None => roll_back(session, &Registry::new(named)),

@@ -1,7 +1,7 @@
 //! `renma serve`: a page to play and analyze with a model, and the report of a run.
 
 use super::arguments::positions::{ModelArguments, ServeArguments};
-use super::arguments::run::DEFAULT_REGISTRY;
+use super::arguments::run::{DEFAULT_REGISTRY, check_own_registry};
 use super::output::{print_json, say};
 use super::session::{Session, choose_model};
 use crate::exit_code;
@@ -13,6 +13,7 @@ use std::process::ExitCode;
 pub fn run(session: &Session, arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
     let ModelArguments { model, models } = &arguments.model;
     // The run may not have begun.
+    check_own_registry(models.as_deref())?;
     let registry = models.as_deref().unwrap_or(Path::new(DEFAULT_REGISTRY));
     let chosen = choose_model("serve", model.as_ref(), registry)?;
     let mut printed = Ok(());

@@ -1,7 +1,7 @@
 //! What `renma generate`, `train`, `fit-mpc` and `gate` share: making what is asked for or writing
 //! the plan of its shards, saying what was done, and printing the report.
 
-use super::arguments::run::registry_folder;
+use super::arguments::run::{check_own_registry, registry_folder};
 use super::arguments::stage::{
     FitMpcArguments, GateArguments, GenerateArguments, StageArguments, StageCommand, TrainArguments,
 };
@@ -29,6 +29,7 @@ pub fn run(session: &Session, command: &StageCommand) -> anyhow::Result<ExitCode
     let arguments = command.arguments();
     session.limit(arguments.work.budget);
     let config = arguments.config.load()?;
+    check_own_registry(arguments.models.as_deref())?;
     let mut request = request(
         command,
         &config,

@@ -3,7 +3,9 @@
 use super::log::{read_calls, versions_made};
 use crate::artifact::dataset::verdict::read_verdict;
 use crate::artifact::publish::{entries_in, exists, is_folder, is_link};
-use crate::artifact::{ArtifactError, ContentHash, Manifest, ModelDocument, VerdictFile};
+use crate::artifact::{
+    ArtifactError, ContentHash, Manifest, ModelDocument, VerdictFile, VersionId,
+};
 use crate::generation::Generation;
 use crate::pipeline::stage::Stage;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +20,30 @@ const VERDICT: &str = "verdict.json";
 
 /// The folder of the plans of a run, beside its datasets.
 const PLANS: &str = "plans";
+
+/// With one of these a folder is a registry, though it may have no version yet.
+const REGISTRY_FILES: [&str; 7] = [
+    "champion.json",
+    "closed.json",
+    "config",
+    "lineage.json",
+    "report.html",
+    "run.json",
+    "run.log",
+];
+
+/// An error if a folder that is named as a registry holds other files and nothing of one.
+pub fn check_registry(folder: &Path) -> Result<(), ArtifactError> {
+    let entries = entries_in(folder)?;
+    let names = || entries.iter().filter_map(|entry| entry.name.to_str());
+    let is_part = |name: &str| name.parse::<VersionId>().is_ok() || REGISTRY_FILES.contains(&name);
+    // Locks and unfinished work are hidden.
+    if names().all(|name| name.starts_with('.')) || names().any(is_part) {
+        return Ok(());
+    }
+    let reason = "it holds other files, and no version of a model\nname the registry of a run, such as models/default";
+    Err(ArtifactError::refused("use", folder, reason))
+}
 
 /// What a run keeps datasets of, one per generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,6 +4,55 @@ use crate::support::refusal::check;
 use crate::support::workspace::Workspace;
 
 #[test]
+fn a_folder_that_is_not_a_registry_is_refused_by_every_command() {
+    let workspace = Workspace::new();
+    let config = workspace.tiny("mine", &[]);
+    workspace.write("photos/one.png", "");
+    workspace.write("g.txt", "f5d6\n");
+    for command in [
+        "model list",
+        "model show v0001",
+        "model verify",
+        "model import g.txt",
+        "model export --model v0001 --format renma --output x.renma",
+        "eval g.txt",
+        "solve g.txt",
+        "play",
+        "serve --port 0",
+        "nboard",
+        "gtp",
+        "promote v0001",
+        "dataset verify data --remake 1%",
+        "dataset import g.txt --format transcripts --output out --label-depth 1",
+        &format!("status --config {config}"),
+        &format!("report --config {config}"),
+        &format!("gc --config {config}"),
+        &format!("generate --config {config} --output out"),
+        &format!("train --config {config} --dataset data"),
+        &format!("fit-mpc --config {config} --model v0001"),
+        &format!("gate --config {config} --candidate v0002 --baseline v0001 --output out"),
+    ] {
+        for (folder, words) in [
+            ("photos", "no version of a model"),
+            ("g.txt", "it is a file, and a folder is expected"),
+        ] {
+            check(
+                &workspace,
+                &format!("{command} --models {folder}"),
+                2,
+                &[folder, words],
+            );
+        }
+    }
+    // A folder with nothing in it, or with a version, is a registry.
+    std::fs::create_dir(workspace.path("new")).unwrap();
+    workspace.done("model list --models new");
+    workspace.write("photos/champion.json", "");
+    let outcome = workspace.run("model list --models photos");
+    assert_eq!(outcome.code, Some(65), "{}", outcome.stderr);
+}
+
+#[test]
 fn a_file_for_a_folder_and_a_folder_for_a_file_are_named() {
     let workspace = Workspace::new();
     workspace.write("g.txt", "f5d6\n");

@@ -170,8 +170,8 @@ fn its_positions_are_skipped_and_counted_in_any_dataset() {
         ))
     };
     let report = |outcome: &Outcome| -> Value { serde_json::from_str(&outcome.stdout).unwrap() };
-    let [plain, both] =
-        ["games", "games mirrored"].map(|datasets| train(datasets, &datasets.replace(' ', "-")));
+    let [plain, both] = [("games", "plain"), ("games mirrored", "both")]
+        .map(|(datasets, models)| train(datasets, models));
     assert!(
         both.stderr
             .contains("train: skipped 2,000 rows that are positions of the yardstick"),
@@ -188,14 +188,14 @@ fn its_positions_are_skipped_and_counted_in_any_dataset() {
         [&both["rows"], &both["validation_rows"]]
     );
     let shown: Value =
-        serde_json::from_str(&workspace.done("model show games/v0001 --json")).unwrap();
+        serde_json::from_str(&workspace.done("model show plain/v0001 --json")).unwrap();
     assert!(
         plain["exact_mae"].is_f64() && plain["exact_mae"] == shown["exact_mae"],
         "{shown}"
     );
     let weights =
         |models: &str| std::fs::read(workspace.path(models).join("v0001/weights.parquet")).unwrap();
-    assert!(weights("games") == weights("games-mirrored"));
+    assert!(weights("plain") == weights("both"));
     let alone = train("mirrored", "models");
     assert_eq!(alone.code, Some(65));
     assert!(

@@ -2,10 +2,11 @@
 
 use super::{Choice, SettingArguments, choice, folder, generation, stage_name};
 use crate::artifact::ArtifactError;
-use crate::artifact::publish::check_folder;
+use crate::artifact::publish::{check_folder, exists};
 use crate::config::{ConfigError, LoadedConfig, load_config_with};
 use crate::generation::Generation;
 use crate::pipeline::stage::Stage;
+use crate::run::folders::check_registry;
 use crate::run::invocation::Invocation;
 use crate::run::metrics::MetricsFormat;
 use crate::run::next::Generations;
@@ -47,7 +48,7 @@ pub struct RunArguments {
 impl RunArguments {
     /// The config, and the run as a command line names it.
     pub fn load(&self) -> anyhow::Result<(LoadedConfig, Invocation)> {
-        check_registry(self.models.as_deref())?;
+        check_named_registry(self.models.as_deref())?;
         Ok(invocation(
             &self.config,
             &self.set,
@@ -79,16 +80,24 @@ pub fn invocation(
     Ok((loaded, invocation))
 }
 
-/// An error unless the registry that a command names exists; one that it does not name need not
-/// exist yet.
-fn check_registry(named: Option<&Path>) -> Result<(), ArtifactError> {
+/// An error unless the registry that a command names exists and is one; one that it does not name
+/// need not exist yet.
+pub fn check_named_registry(named: Option<&Path>) -> Result<(), ArtifactError> {
     match named.map_or(Ok(()), check_folder) {
         Err(ArtifactError::Missing { path }) => {
             let reason = "it does not exist\nname the registry of a run, such as models/default";
             Err(ArtifactError::refused("read", &path, reason))
         }
-        other => other,
+        other => other.and_then(|()| named.map_or(Ok(()), check_registry)),
     }
+}
+
+/// [`check_named_registry`] where the registry need not exist yet, or need not be read.
+pub fn check_own_registry(named: Option<&Path>) -> Result<(), ArtifactError> {
+    if named.map_or(Ok(false), exists)? {
+        return check_named_registry(named);
+    }
+    Ok(())
 }
 
 /// The registry of a command without a run that names none.
@@ -96,7 +105,7 @@ pub const DEFAULT_REGISTRY: &str = "models/default";
 
 /// The registry that a command without a run names, which must exist, else the default one.
 pub fn named_registry(named: Option<&Path>) -> Result<PathBuf, ArtifactError> {
-    check_registry(named)?;
+    check_named_registry(named)?;
     Ok(named.unwrap_or(Path::new(DEFAULT_REGISTRY)).to_owned())
 }
 

@@ -1,6 +1,7 @@
 //! `renma dataset verify`.
 
 use crate::cli::arguments::dataset::VerifyArguments;
+use crate::cli::arguments::run::check_own_registry;
 use crate::cli::output::{FOUND, counted, finding_text, say, thousands};
 use crate::cli::session::Session;
 use crate::cluster::runs::name_makers;
@@ -19,6 +20,7 @@ pub fn run(session: &Session, arguments: &VerifyArguments) -> anyhow::Result<()>
     } = arguments;
     let seed = remake.map(|_| arguments.seed.unwrap_or_else(fresh_seed));
     let models = arguments.models.as_deref();
+    check_own_registry(models)?;
     let task = VerifyTask {
         dataset,
         fast,
