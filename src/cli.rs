@@ -60,7 +60,7 @@ pub fn main() -> ExitCode {
         .and_then(|matches| Arguments::from_arg_matches(&matches));
     let arguments = match parsed {
         Ok(arguments) => arguments,
-        Err(error) => return answer(&error),
+        Err(error) => return answer(&help::with_config_tip(error)),
     };
     panics::hide_expected();
     let session = match Session::start(&arguments.global) {

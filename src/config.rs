@@ -2,6 +2,7 @@
 //! checked whole.
 
 pub mod builtin;
+pub mod nearest;
 mod resolve;
 pub mod setting;
 
@@ -22,6 +23,7 @@ use crate::pipeline::request::Request;
 use crate::pipeline::selective::SelectiveConfig;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::train::task::{MEMORY, TrainConfig};
+use nearest::{nearest, nearest_config};
 use resolve::{Fault, Resolved, resolve};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -365,10 +367,12 @@ fn read_text(path: &Path) -> Result<String, ConfigError> {
     if let Some(name) = builtin::name_of(path) {
         let text = builtin::text_of(&builtin::CONFIGS, name).map(str::to_owned);
         return text.ok_or_else(|| {
-            let reason = format!(
-                "unknown built-in config\nchoose one of {}",
-                builtin::names()
+            let names = builtin::CONFIGS.map(|(name, _)| name);
+            let remedy = nearest(name, names.into_iter()).map_or_else(
+                || format!("choose one of {}", builtin::names()),
+                |near| format!("did you mean builtin:{near}?"),
             );
+            let reason = format!("unknown built-in config\n{remedy}");
             ConfigError::Invalid {
                 place: place(path, None),
                 reason,
@@ -377,7 +381,10 @@ fn read_text(path: &Path) -> Result<String, ConfigError> {
     }
     let bytes = read_file_or_pipe(path, SIZE_MAX).map_err(|error| match error {
         ArtifactError::Missing { path } => {
-            let remedy = format!("write it, or name a built-in config: {}", builtin::names());
+            let remedy = nearest_config(&path).map_or_else(
+                || format!("write it, or name a built-in config: {}", builtin::names()),
+                |near| format!("did you mean {}?", near.display()),
+            );
             ConfigError::Unreadable(ArtifactError::refused(
                 "read",
                 &path,

@@ -8,6 +8,7 @@ use super::shard::elsewhere;
 use super::{gc, memory, promote, shard, stage, status};
 use crate::artifact::publish::read_bounded;
 use crate::artifact::{ArtifactError, Registry, Verdict};
+use crate::cluster::elsewhere::LOCAL;
 use crate::config::builtin::name_of;
 use crate::exit_code;
 use crate::generation::Generation;
@@ -25,9 +26,6 @@ use std::env::{current_dir, set_current_dir};
 use std::path::{Path, PathBuf, absolute};
 use std::process::ExitCode;
 use std::time::Duration;
-
-/// What `--on` calls this machine.
-const LOCAL: &str = "local";
 
 /// The config of a run that names none.
 const DEFAULT: &str = "configs/default.toml";

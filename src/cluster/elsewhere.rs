@@ -5,8 +5,12 @@ use super::dask::{DaskRunner, Scheduler};
 use super::drive::{AHEAD_MIN, DriveReport, Runner, drive, lock_plan};
 use super::error::ClusterError;
 use super::plan::{LoadedPlan, Plan};
+use crate::config::nearest::nearest;
 use crate::exit_code;
 use crate::pipeline::{Context, StageError};
+
+/// What `--on` calls this machine.
+pub const LOCAL: &str = "local";
 
 /// What `--on` calls Dask.
 pub const DASK: &str = "dask";
@@ -27,7 +31,14 @@ impl Elsewhere {
     ///
     /// A command that names no shard, or a scheduler that no Dask needs.
     pub fn new(on: &str, workers: usize, scheduler: Option<Scheduler>) -> Result<Self, StageError> {
+        // A word that is not one of these is a command, and needs places for a plan and a shard.
+        let near = nearest(on, [LOCAL, DASK].into_iter()).filter(|near| *near != on);
         match (on, scheduler) {
+            (_, _) if near.is_some() => Err(ClusterError::Misspelled {
+                on: on.to_owned(),
+                near: near.unwrap_or_default(),
+            }
+            .into()),
             (DASK, scheduler) => Ok(Self::Dask(scheduler, workers)),
             (_, Some(_)) => Err(ClusterError::SchedulerWithoutDask.into()),
             (command, None) => Ok(Self::Command(CommandLine::new(command)?, workers)),

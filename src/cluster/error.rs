@@ -19,6 +19,14 @@ pub enum ClusterError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A word that is almost one that `--on` knows.
+    #[error("--on {on}: it is neither a place to run nor a command\ndid you mean {near}?")]
+    Misspelled {
+        /// The word.
+        on: String,
+        /// What it may be.
+        near: &'static str,
+    },
     /// The program of the command cannot be started.
     #[error("cannot start `{program}` for shard {shard}: {source}")]
     Program {

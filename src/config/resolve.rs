@@ -1,12 +1,12 @@
 //! A config's text laid over the default: every key that it does not name keeps the default's
 //! value.
 
+use super::nearest::nearest;
 use super::{Config, TABLES, ValueOrigin, keys_of, toml_text};
 use crate::artifact::line::visible;
 use crate::pipeline::keys::{Key, KeyFault, any_of};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use toml::Spanned;
@@ -329,22 +329,6 @@ fn nearest_key(table: &str, key: &str) -> String {
         .unwrap_or_default()
 }
 
-/// The word that is nearest to another, unless more than a third of its letters would have to
-/// change; two that are swapped count as one. Of those equally near it is one that begins the same.
-pub fn nearest<'b>(word: &str, words: impl Iterator<Item = &'b str>) -> Option<&'b str> {
-    let common = |other: &str| {
-        let pairs = word.chars().zip(other.chars());
-        pairs.take_while(|(letter, other)| letter == other).count()
-    };
-    let (distance, _, near) = words
-        .map(|other| {
-            let distance = strsim::damerau_levenshtein(word, other);
-            (distance, Reverse(common(other)), other)
-        })
-        .min()?;
-    (distance <= word.chars().count() / 3).then_some(near)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -564,24 +548,6 @@ mod tests {
             "[run]\n[gate",
             Some(2),
             "it is not TOML: unclosed table, expected `]`",
-        );
-    }
-
-    #[test]
-    fn only_a_near_word_is_suggested() {
-        assert_eq!(
-            nearest("play_dept", ["label_depth", "play_depth"].into_iter()),
-            Some("play_depth")
-        );
-        assert_eq!(
-            nearest("ratoi", ["start", "ratio"].into_iter()),
-            Some("ratio")
-        );
-        assert_eq!(nearest("colour", ["clip", "ratio"].into_iter()), None);
-        assert_eq!(nearest("a", ["t", "clip"].into_iter()), None);
-        assert_eq!(
-            nearest("node", ["mode", "nodes", "note"].into_iter()),
-            Some("nodes")
         );
     }
 }

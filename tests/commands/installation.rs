@@ -316,7 +316,11 @@ fn a_built_in_config_is_the_file_of_that_name_and_needs_no_files() {
     for (config, words) in [
         (
             "builtin:smok",
-            "builtin:smok: unknown built-in config\nchoose one of builtin:default, builtin:smoke",
+            "builtin:smok: unknown built-in config\ndid you mean builtin:smoke?",
+        ),
+        (
+            "builtin:other",
+            "builtin:other: unknown built-in config\nchoose one of builtin:default, builtin:smoke",
         ),
         (
             "mine.toml",

@@ -4,6 +4,66 @@ use crate::support::refusal::check;
 use crate::support::workspace::Workspace;
 
 #[test]
+fn a_near_word_is_suggested() {
+    let workspace = Workspace::new();
+    workspace.tiny("mine", &[]);
+    for (arguments, words) in [
+        (
+            "run --config configs/mine.toml --on dsk",
+            ["--on dsk: it is neither", "did you mean dask?"],
+        ),
+        (
+            "run --config configs/mine.toml --on lcoal",
+            ["--on lcoal: it is neither", "did you mean local?"],
+        ),
+        (
+            "run --config configs/mine.toml --on true",
+            ["--on true: {plan} is missing", "name both in it"],
+        ),
+        (
+            "run --config mine --dry-run",
+            ["mine: it does not exist", "/configs/mine.toml?"],
+        ),
+        (
+            "status --config mine",
+            ["cannot read mine", "did you mean configs/mine.toml?"],
+        ),
+        (
+            "config show --config configs/mien.toml",
+            [
+                "cannot read configs/mien.toml",
+                "did you mean configs/mine.toml?",
+            ],
+        ),
+        (
+            "config show --config builtin:defualt",
+            ["unknown built-in config", "did you mean builtin:default?"],
+        ),
+        (
+            "config show --config other",
+            ["other: it does not exist", "name a built-in config"],
+        ),
+        (
+            "config show --set gate.node=5",
+            ["gate.node: unknown key", "did you mean nodes?"],
+        ),
+        (
+            "run configs/mine.toml",
+            ["unexpected argument", "--config configs/mine.toml"],
+        ),
+        (
+            "run mine",
+            ["unexpected argument", "--config configs/mine.toml"],
+        ),
+    ] {
+        check(&workspace, arguments, 2, &words);
+    }
+    check(&workspace, "run elsewhere", 2, &["unexpected argument"]);
+    let outcome = workspace.run("run elsewhere");
+    assert!(!outcome.stderr.contains("tip"), "{}", outcome.stderr);
+}
+
+#[test]
 fn a_folder_that_is_not_a_registry_is_refused_by_every_command() {
     let workspace = Workspace::new();
     let config = workspace.tiny("mine", &[]);

@@ -1,8 +1,13 @@
 //! The help of the program: its commands under headings.
 
 use super::Arguments;
+use crate::artifact::publish::exists;
+use crate::config::builtin::name_of;
+use crate::config::nearest::nearest_config;
 use crate::exit_code::MEANINGS;
-use clap::{Command, CommandFactory};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, CommandFactory, Error};
+use std::path::Path;
 
 /// The headings with their commands, in the order of the help.
 const COMMANDS: &[(&str, &[&str])] = &[
@@ -19,6 +24,34 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("Machines", &["shard"]),
     ("More", &["bench", "completions", "help"]),
 ];
+
+/// An error about the arguments; a config that stands without `--config` gets a tip.
+pub fn with_config_tip(mut error: Error) -> Error {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else {
+        return error;
+    };
+    let path = Path::new(word);
+    let is_config = name_of(path).is_some()
+        || exists(path).is_ok_and(|is_there| is_there)
+            && path
+                .extension()
+                .is_some_and(|extension| extension == "toml");
+    let config = if word.starts_with('-') {
+        None
+    } else if is_config {
+        Some(path.to_owned())
+    } else {
+        nearest_config(path)
+    };
+    if let Some(config) = config.filter(|_| error.kind() == ErrorKind::UnknownArgument) {
+        let tip = format!("a config follows its option: --config {}", config.display());
+        error.insert(
+            ContextKind::Suggested,
+            ContextValue::StyledStrs(vec![tip.into()]),
+        );
+    }
+    error
+}
 
 /// The options that every command takes, after its specific ones.
 pub const GLOBAL_OPTIONS: &str = "Global options";
@@ -73,7 +106,7 @@ fn with_all_options(command: Command) -> Command {
 }
 
 /// The help of the command that these words name, or the error if none has that name.
-pub fn page(all: bool, command_words: &[String]) -> clap::Error {
+pub fn page(all: bool, command_words: &[String]) -> Error {
     let words = ["renma"]
         .into_iter()
         .chain(command_words.iter().map(String::as_str))
