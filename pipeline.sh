@@ -9,6 +9,11 @@ fail() {
     exit 2
 }
 
+is_help=
+for argument; do
+    case $argument in -h | --help) is_help=yes ;; esac
+done
+
 renma=${RENMA:-}
 if [[ -n $renma ]]; then
     command -v -- "$renma" >/dev/null || fail "RENMA=$renma: program not found"
@@ -16,8 +21,13 @@ elif [[ -f $here/Cargo.toml ]] && command -v cargo >/dev/null; then
     target=${CARGO_TARGET_DIR:-target}
     [[ $target == /* ]] || target=$here/$target
     renma=$target/release/renma
-    [[ -x $renma ]] || echo "building renma (once, about 4 min on 2 cores)" >&2
-    (cd -- "$here" && cargo build --release --locked --quiet --target-dir "${CARGO_TARGET_DIR:-target}")
+    if [[ -z $is_help ]]; then
+        [[ -x $renma ]] || echo "building renma (once, about 4 min on 2 cores)" >&2
+        (cd -- "$here" && cargo build --release --locked --quiet --target-dir "${CARGO_TARGET_DIR:-target}")
+    elif [[ ! -x $renma ]] && ! renma=$(command -v renma); then
+        # Nothing is built for a help text: the page of the options has it too.
+        exec awk '/^##/ { is_run = $0 == "### renma run" } is_run' "$here/docs/reference.md"
+    fi
 else
     renma=$(command -v renma) || fail "no renma is here; install it, or Rust from https://rustup.rs to build it, or name it in RENMA"
 fi

@@ -2,6 +2,7 @@
 
 use crate::support::refusal::check;
 use crate::support::workspace::Workspace;
+use std::process::Command;
 
 #[test]
 fn a_near_word_is_suggested() {
@@ -136,5 +137,38 @@ fn a_file_for_a_folder_and_a_folder_for_a_file_are_named() {
             2,
             &["folder: it is a folder, and a file is expected"],
         );
+    }
+}
+
+#[test]
+fn a_help_text_builds_nothing() {
+    let workspace = Workspace::new();
+    let read = |name: &str| {
+        std::fs::read(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap()
+    };
+    workspace.write("pipeline.sh", read("pipeline.sh"));
+    workspace.write("docs/reference.md", read("docs/reference.md"));
+    workspace.write("Cargo.toml", "");
+    workspace.program("bin/cargo", "touch built");
+    for option in ["--help", "-h"] {
+        let outcome = Command::new("bash")
+            .args(["pipeline.sh", option])
+            .current_dir(workspace.root())
+            .env_remove("RENMA")
+            .env_remove("CARGO_TARGET_DIR")
+            .env(
+                "PATH",
+                format!("{}:/usr/bin:/bin", workspace.path("bin").display()),
+            )
+            .output()
+            .unwrap();
+        let text = String::from_utf8(outcome.stdout).unwrap();
+        assert!(
+            outcome.status.success()
+                && text.contains("--generations")
+                && !text.contains("### renma generate"),
+            "{text}"
+        );
+        assert!(!workspace.path("built").exists());
     }
 }
