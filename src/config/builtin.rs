@@ -6,13 +6,17 @@ use std::path::Path;
 const PREFIX: &str = "builtin:";
 
 /// Their texts, by name.
-pub const CONFIGS: [(&str, &str); 6] = [
+pub const CONFIGS: [(&str, &str); 7] = [
     ("default", super::DEFAULT),
     ("smoke", include_str!("../../configs/smoke.toml")),
     ("seed", include_str!("../../configs/seed.toml")),
     ("nightly", include_str!("../../configs/nightly.toml")),
     ("champion", include_str!("../../configs/champion.toml")),
     ("million", include_str!("../../configs/million.toml")),
+    (
+        "random-games",
+        include_str!("../../configs/random-games.toml"),
+    ),
 ];
 
 /// The texts of the pattern sets, by the names that the configs have for them.

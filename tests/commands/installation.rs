@@ -56,7 +56,7 @@ fn an_installed_program_runs_the_loop_in_an_empty_folder_without_cargo() {
         outcome.stderr
     );
     assert!(
-        outcome.stderr.contains("wrote 23 files to my-othello"),
+        outcome.stderr.contains("wrote 24 files to my-othello"),
         "{}",
         outcome.stderr
     );
@@ -66,7 +66,14 @@ fn an_installed_program_runs_the_loop_in_an_empty_folder_without_cargo() {
         outcome.stderr
     );
     let folder = workspace.path("my-othello");
-    for name in ["default", "smoke", "seed", "nightly", "champion"] {
+    for name in [
+        "default",
+        "smoke",
+        "seed",
+        "nightly",
+        "champion",
+        "random-games",
+    ] {
         assert_eq!(
             fs::read_to_string(folder.join(format!("configs/{name}.toml"))).unwrap(),
             shipped(&format!("{name}.toml"))
@@ -123,7 +130,7 @@ fn init_says_under_json_what_it_wrote_and_a_second_time_writes_nothing() {
         .collect();
     assert_eq!(
         (written.len(), written[0], &value["folder"]),
-        (23, "pipeline.sh", &"a/b".into())
+        (24, "pipeline.sh", &"a/b".into())
     );
     let before = files(&workspace.path("a/b"));
     fs::remove_file(workspace.path("a/b/configs/seed.toml")).unwrap();

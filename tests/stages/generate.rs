@@ -813,7 +813,7 @@ fn impossible_openings_are_usage_errors() {
     for (key, value) in [
         ("generate.openings", "\"some\""),
         ("generate.random_plies_min", "15"),
-        ("generate.random_plies_max", "61"),
+        ("generate.random_plies_max", "129"),
         ("generate.book", "\"book.txt\""),
     ] {
         let config = quick(&workspace, "bad", &[(key, value)]);

@@ -4,7 +4,7 @@ use crate::support::plain::{
     Board, Evaluate, Evaluation, Game, Purpose, Stream, disc_count, move_value, squares, value,
 };
 use crate::support::tables::{Columns, read_json, real, whole};
-use crate::support::workspace::Workspace;
+use crate::support::workspace::{Workspace, check_same};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -244,6 +244,31 @@ fn games_of_random_openings_are_those_of_their_streams_and_of_a_plain_search() {
         300 < seen.explored && 250 < seen.exact && 5 < seen.passes,
         "{seen:?}"
     );
+}
+
+#[test]
+fn random_games_are_random_to_their_end_and_have_no_rows() {
+    let workspace = Workspace::new();
+    let config = workspace.config("random", "random-games", &[("generate.games", "250")]);
+    for threads in ["1", "2"] {
+        workspace.done(&format!(
+            "generate --config {config} --model builtin:disc-count --threads {threads} --output dataset{threads}"
+        ));
+    }
+    check_same(
+        &workspace.path("dataset1"),
+        &workspace.path("dataset2"),
+        "one thread and two",
+    );
+    // The twin refuses a move that its stream does not draw, and searches where it draws none.
+    let never = |_: &Board| panic!("a position was searched");
+    let seen = check(&workspace.path("dataset1"), &never, &[Game::new()]);
+    assert_eq!(seen.random_plies, BTreeSet::from([128]));
+    assert!(60 < seen.passes && seen.exact == 0, "{seen:?}");
+    let positions = Columns::read_parts(&workspace.path("dataset1/positions"));
+    assert_eq!(positions.count, 0);
+    workspace.done("dataset verify dataset1 --remake 100%");
+    workspace.done("dataset inspect dataset1");
 }
 
 #[test]

@@ -88,7 +88,7 @@ impl<'a> SelfplayPlayer<'a> {
         );
         let opening = self.openings.of(game_id, random_plies);
         let opening_plies = opening.ply().0 + random_plies;
-        let mut positions = Vec::with_capacity(60);
+        let mut positions = Vec::new();
         self.searcher.clear();
         self.nodes = 0;
         while !game.is_over() {

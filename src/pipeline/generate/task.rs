@@ -35,6 +35,9 @@ pub(super) const TABLE_BITS: u8 = 16;
 /// left to exact search.
 pub(super) const EXPLORATION_EMPTIES: u8 = 14;
 
+/// More plies than any game has: of 60 moves, each is followed by one pass at most.
+const PLIES_MAX: i64 = 128;
+
 /// How games begin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "openings", rename_all = "kebab-case", deny_unknown_fields)]
@@ -78,14 +81,14 @@ impl ConfigTable for GenerateConfig {
         Key::new("part_games", PART_ITEMS).unit("games"),
         Key::new("openings", Takes::Words(&["random", "book"])),
         Key::new("book", Takes::Text).only("openings", &["book"]),
-        Key::new("random_plies_min", Takes::Whole(0, 60)).unit("plies"),
-        Key::new("random_plies_max", Takes::Whole(0, 60)).unit("plies"),
+        Key::new("random_plies_min", Takes::Whole(0, PLIES_MAX)).unit("plies"),
+        Key::new("random_plies_max", Takes::Whole(0, PLIES_MAX)).unit("plies"),
         Key::new("exploration", Takes::Number(0.0, 1.0)),
         Key::new("play_depth", Takes::Whole(0, 30)).unit("plies"),
         Key::new("label_depth", Takes::Whole(0, 30)).unit("plies"),
         Key::new("exact_empties", Takes::Whole(0, 30)).unit("empty squares"),
         Key::new("mpc_level", LEVEL),
-        Key::new("label_from_ply", Takes::Whole(0, 60)),
+        Key::new("label_from_ply", Takes::Whole(0, PLIES_MAX)),
     ];
 
     fn check(&self) -> Result<(), KeyFault> {
