@@ -15,5 +15,6 @@ mod pgn;
 pub mod positions;
 pub mod records;
 pub mod text;
+pub mod tokens;
 pub mod transcripts;
 pub mod wthor;

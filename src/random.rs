@@ -89,7 +89,7 @@ fn word(seed: u64, purpose: Stream, item: &[u8]) -> u64 {
 }
 
 /// The top 53 bits as a number in [0, 1), the same on every machine.
-fn unit(word: u64) -> f64 {
+pub fn unit(word: u64) -> f64 {
     (word >> 11) as f64 / (1_u64 << 53) as f64
 }
 

@@ -311,19 +311,7 @@ impl Table {
 
     /// How parts of this table are encoded.
     pub(super) fn properties(&self, footer: &Footer) -> WriterPropertiesBuilder {
-        let pairs = footer
-            .iter()
-            .map(|(key, value)| KeyValue::new(key.clone(), value.clone()))
-            .collect();
-        let mut properties = WriterProperties::builder()
-            .set_created_by(CREATED_BY.to_owned())
-            .set_writer_version(WriterVersion::PARQUET_2_0)
-            .set_compression(Compression::ZSTD(
-                ZstdLevel::try_new(3).expect("zstd has a level 3"),
-            ))
-            .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
-            .set_statistics_enabled(EnabledStatistics::Chunk)
-            .set_key_value_metadata(Some(pairs));
+        let mut properties = writer_properties(footer);
         for column in self.columns {
             let encoding = match column.layout {
                 Layout::Plain => Some(Encoding::PLAIN),
@@ -611,6 +599,23 @@ impl Table {
             None => Ok(order),
         }
     }
+}
+
+/// How Parquet files are written, whatever their columns.
+pub fn writer_properties(footer: &Footer) -> WriterPropertiesBuilder {
+    let pairs = footer
+        .iter()
+        .map(|(key, value)| KeyValue::new(key.clone(), value.clone()))
+        .collect();
+    WriterProperties::builder()
+        .set_created_by(CREATED_BY.to_owned())
+        .set_writer_version(WriterVersion::PARQUET_2_0)
+        .set_compression(Compression::ZSTD(
+            ZstdLevel::try_new(3).expect("zstd has a level 3"),
+        ))
+        .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_key_value_metadata(Some(pairs))
 }
 
 /// What the footer of a file says, without its rows.

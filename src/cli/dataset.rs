@@ -4,17 +4,22 @@ mod inspect;
 mod verify;
 
 use super::arguments::OutputArguments;
-use super::arguments::dataset::{DatasetCommand, ExportArguments, ImportArguments};
+use super::arguments::dataset::{DatasetCommand, ExportArguments, ExportChoice, ImportArguments};
 use super::arguments::run::named_registry;
+use super::command_errors::UsageError;
 use super::output::{Output, counted, output_name, say, thousands};
 use super::session::{Session, Stopwatch, choose_model};
-use crate::artifact::{Dataset, GAMES, POSITIONS};
-use crate::curate::export::export;
+use crate::artifact::{GAMES, POSITIONS};
+use crate::curate::export::{ExportFormat, Exported, export};
 use crate::curate::import::{ImportReport, ImportTask, Labeler, import};
 use crate::curate::inspect::inspect;
 use crate::engine::Depth;
+use crate::exchange::tokens::{GAME_TOKENS_MAX, TokensConfig};
 use serde_json::json;
 use std::path::Path;
+
+/// The share of games that `--format tokens` sets aside for validation.
+const VALIDATION: f64 = 0.05;
 
 pub fn run(session: &Session, command: DatasetCommand) -> anyhow::Result<()> {
     match command {
@@ -105,27 +110,58 @@ fn describe_import(output: &Path, report: &ImportReport, seconds: f64) {
 }
 
 fn run_export(session: &Session, arguments: &ExportArguments) -> anyhow::Result<()> {
-    let ExportArguments {
-        dataset,
-        format,
-        output: OutputArguments {
-            output: path,
-            force,
-        },
-    } = arguments;
-    let dataset = Dataset::open(dataset)?;
+    let format = export_format(arguments)?;
+    let OutputArguments {
+        output: path,
+        force,
+    } = &arguments.output;
+    let dataset = format.open(&arguments.dataset)?;
     let output = Output::open(session.json, path, format.file_kind(), *force)?;
-    let Some(positions) = export(&dataset, *format, session.context(), |write| {
+    let Some(exported) = export(&dataset, format, session.context(), |write| {
         output.write(write)
     })?
     else {
         return Ok(());
     };
     let name = output_name(path);
-    say(&format!(
-        "dataset export: {} in {}",
-        counted(positions, "position"),
-        name.display()
-    ));
-    session.print_json(&json!({"output": name.to_string_lossy(), "positions": positions}))
+    let say_what = |what: &str| say(&format!("dataset export: {what} in {}", name.display()));
+    let name = name.to_string_lossy();
+    match exported {
+        Exported::Positions(positions) => {
+            say_what(&counted(positions, "position"));
+            session.print_json(&json!({"output": name, "positions": positions}))
+        }
+        Exported::Games { games, validation } => {
+            let games_text = counted(games, "game");
+            let validation_text = thousands(validation);
+            say_what(&format!("{games_text}, {validation_text} for validation,"));
+            session.print_json(&json!({
+                "output": name,
+                "games": games,
+                "train": games - validation,
+                "validation": validation,
+            }))
+        }
+    }
+}
+
+/// The format with its options, which the other formats do not have.
+fn export_format(arguments: &ExportArguments) -> Result<ExportFormat, UsageError> {
+    let options = [
+        ("--length", arguments.length.is_some()),
+        ("--validation", arguments.validation.is_some()),
+        ("--labels", arguments.labels),
+    ];
+    let given = options.iter().find(|(_, is_given)| *is_given);
+    match (arguments.format, given) {
+        (ExportChoice::Obf, None) => Ok(ExportFormat::Obf),
+        (ExportChoice::Obf, Some((option, _))) => {
+            Err(UsageError(format!("{option} is only for --format tokens")))
+        }
+        (ExportChoice::Tokens, _) => Ok(ExportFormat::Tokens(TokensConfig {
+            length: arguments.length.unwrap_or(GAME_TOKENS_MAX),
+            validation: arguments.validation.unwrap_or(VALIDATION),
+            labels: arguments.labels,
+        })),
+    }
 }

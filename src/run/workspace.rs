@@ -12,7 +12,7 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 /// The files that are not configs, with their texts.
-const FILES: [(&str, &str); 10] = [
+const FILES: [(&str, &str); 11] = [
     ("pipeline.sh", include_str!("../../pipeline.sh")),
     (".github/night.sh", include_str!("../../.github/night.sh")),
     (
@@ -23,6 +23,10 @@ const FILES: [(&str, &str); 10] = [
     (
         "examples/dataset.ipynb",
         include_str!("../../examples/dataset.ipynb"),
+    ),
+    (
+        "examples/python/boards.py",
+        include_str!("../../examples/python/boards.py"),
     ),
     (
         "examples/python/evaluate.py",

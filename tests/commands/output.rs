@@ -4,6 +4,7 @@
 use crate::support::workspace::{
     self, ONE_PLY, Outcome, Workspace, all_paths, copy_folder, files, shipped,
 };
+use renma::engine::ColoredPosition;
 use std::fs::{File, symlink_metadata};
 use std::io::Read;
 use std::os::unix::fs::symlink;
@@ -58,8 +59,9 @@ fn copy_of_run() -> Workspace {
 }
 
 /// Every command that writes a file which the user names, up to that name.
-const WRITERS: [&str; 5] = [
+const WRITERS: [&str; 6] = [
     "dataset export data --format obf --output",
+    "dataset export data --format tokens --labels --output",
     "model export --model registry/v0002 --format es-cube-eval --output",
     "model export --model registry/v0002 --format mpc-dat --output",
     "model export --model registry/v0003 --format edax-eval --output",
@@ -132,14 +134,14 @@ fn an_output_that_exists_is_kept_and_its_own_kind_is_overwritten_only_by_force()
         }
     }
     // A plan that is there already is not written again; another one takes --force.
-    let plan = WRITERS[4];
-    let before = symlink_metadata(workspace.path("out4"))
+    let plan = WRITERS[5];
+    let before = symlink_metadata(workspace.path("out5"))
         .unwrap()
         .modified()
         .unwrap();
-    workspace.done(&format!("{plan} out4"));
+    workspace.done(&format!("{plan} out5"));
     assert_eq!(
-        symlink_metadata(workspace.path("out4"))
+        symlink_metadata(workspace.path("out5"))
             .unwrap()
             .modified()
             .unwrap(),
@@ -147,11 +149,11 @@ fn an_output_that_exists_is_kept_and_its_own_kind_is_overwritten_only_by_force()
     );
     let other = plan.replace("--shards 1", "--shards 2");
     check_refused(
-        &workspace.run(&format!("{other} out4")),
+        &workspace.run(&format!("{other} out5")),
         &other,
-        &["out4", "it exists", "--force"],
+        &["out5", "it exists", "--force"],
     );
-    workspace.done(&format!("{other} out4 --force"));
+    workspace.done(&format!("{other} out5 --force"));
 }
 
 #[test]
@@ -316,6 +318,127 @@ fn an_export_that_does_not_fit_blames_the_model_and_not_the_file() {
 }
 
 #[test]
+fn each_bad_option_of_an_export_is_one_clear_error() {
+    let workspace = copy_of_run();
+    workspace.write(
+        "boards.txt",
+        format!("{} 2\n", ColoredPosition::START.board_text()),
+    );
+    workspace.done("dataset import boards.txt --format text --output boards");
+    workspace.done(
+        "fit-mpc --config configs/tiny.toml --model v0001 --models registry --output samples",
+    );
+    workspace.run("gate --config configs/tiny.toml --candidate builtin:square-weights --baseline builtin:disc-count --output match");
+    for (arguments, code, words) in [
+        (
+            "data --format obf --labels",
+            2,
+            &["--labels is only for --format tokens"][..],
+        ),
+        (
+            "data --format obf --length 59",
+            2,
+            &["--length is only for"],
+        ),
+        (
+            "data --format obf --validation 1%",
+            2,
+            &["--validation is only for"],
+        ),
+        (
+            "data --format tokens --length 0",
+            2,
+            &["--length", "1..=60"],
+        ),
+        (
+            "data --format tokens --length 61",
+            2,
+            &["--length", "1..=60"],
+        ),
+        (
+            "data --format tokens --validation 101%",
+            2,
+            &["--validation", "0 to 100%"],
+        ),
+        (
+            "data --format tokens --validation=-0.1",
+            2,
+            &["--validation", "0 to 100%"],
+        ),
+        (
+            "data --format tokens --validation nan",
+            2,
+            &["--validation", "0 to 100%"],
+        ),
+        (
+            "data --format tokens --validation some",
+            2,
+            &["--validation", "invalid float"],
+        ),
+        ("nowhere --format tokens", 2, &["nowhere"]),
+        (
+            "boards --format tokens",
+            65,
+            &["boards/manifest.json", "positions without games"],
+        ),
+        (
+            "samples --format tokens",
+            65,
+            &["samples/manifest.json", "it holds search samples"],
+        ),
+        (
+            "match --format obf",
+            65,
+            &["match/manifest.json", "a dataset of positions is expected"],
+        ),
+    ] {
+        let arguments = format!("dataset export {arguments} --output out.parquet");
+        let outcome = workspace.run(&arguments);
+        outcome.check(&arguments, code, words);
+        let errors = outcome.stderr.matches("error:").count();
+        assert_eq!(errors, 1, "{arguments}\n{}", outcome.stderr);
+        assert!(!workspace.path("out.parquet").exists(), "{arguments}");
+    }
+    workspace.ends(
+        "dataset export data --format tokens --output - --json",
+        2,
+        &["--json and - both write to stdout"],
+    );
+    // Another Parquet file is not one of tokens.
+    let part = "data/positions/part-00000.parquet";
+    let bytes = std::fs::read(workspace.path(part)).unwrap();
+    workspace.ends(
+        &format!("dataset export data --format tokens --force --output {part}"),
+        2,
+        &["is not a Parquet file of tokens"],
+    );
+    assert!(std::fs::read(workspace.path(part)).unwrap() == bytes);
+}
+
+#[test]
+fn an_export_of_games_reports_both_sides_of_the_split() {
+    let workspace = copy_of_run();
+    let report = workspace.done(
+        "dataset export selfplay --format tokens --validation 50% --output out.parquet --json",
+    );
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let [games, train, validation] =
+        ["games", "train", "validation"].map(|name| report[name].as_u64().unwrap());
+    assert_eq!(report["output"], "out.parquet");
+    assert_eq!(games, train + validation);
+    assert!(0 < train && 0 < validation, "{report}");
+    let script = "$renma dataset export selfplay --format tokens --validation 50% --progress plain --output - >piped.parquet";
+    let outcome = shell(&workspace, "sh", script);
+    assert!(
+        std::fs::read(workspace.path("piped.parquet")).unwrap()
+            == std::fs::read(workspace.path("out.parquet")).unwrap()
+    );
+    let said = format!("{games} games, {validation} for validation, in stdout");
+    assert!(outcome.stderr.contains(&said), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("export"), "{}", outcome.stderr);
+}
+
+#[test]
 fn a_reader_of_a_pipe_gets_the_rows_while_they_are_written() {
     let workspace = copy_of_run();
     let arguments = [
@@ -387,7 +510,7 @@ fn a_plan_that_is_refused_removes_nothing() {
     let options = format!(
         "--config {other} --models registry --model v0001 --shards 1 --output selfplay --replace"
     );
-    workspace.done(&format!("{} plan.json", WRITERS[4]));
+    workspace.done(&format!("{} plan.json", WRITERS[5]));
     workspace.write("diary", "dear diary\n");
     let before = files(workspace.root());
     for (plan, words) in [

@@ -22,7 +22,7 @@ use std::sync::{LazyLock, Mutex};
 use std::time::Instant;
 
 /// Every command that writes, on the folder that [`made`] makes; `COPY` is the program.
-const WRITERS: [(&str, &str); 22] = [
+const WRITERS: [(&str, &str); 23] = [
     ("init", "init new"),
     (
         "generate",
@@ -64,6 +64,10 @@ const WRITERS: [(&str, &str); 22] = [
     (
         "export-obf",
         "dataset export datasets/tiny/selfplay/generation=0001 --format obf --force --output out.obf",
+    ),
+    (
+        "export-tokens",
+        "dataset export datasets/tiny/selfplay/generation=0001 --format tokens --labels --force --output out.parquet",
     ),
     (
         "import",

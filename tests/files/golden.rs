@@ -1,5 +1,5 @@
 //! The bytes of one part per table, of one model and of its archive, from values that no algorithm
-//! makes: they change with a library or with how we write, and with nothing else.
+//! makes, and of the sample as tokens: they change with a library or with how we write, and with nothing else.
 //! `tests/data/golden.txt` has their hashes.
 
 use arrow::array::{ArrayRef, Int64Array};
@@ -9,10 +9,13 @@ use renma::artifact::dataset::positions::IMPORTED_POSITIONS;
 use renma::artifact::model::document::VersionOrigin;
 use renma::artifact::model::features_file::parse_features;
 use renma::artifact::{
-    ContentHash, Footer, GAMES, GATE_GAMES, LoadedModel, MPC_SAMPLES, Model, ModelKind, POSITIONS,
-    Registry, Table,
+    ContentHash, Footer, GAMES, GATE_GAMES, LoadedModel, MPC_SAMPLES, Model, ModelKind, NEVER,
+    POSITIONS, Registry, Table,
 };
+use renma::curate::export::{ExportFormat, export};
 use renma::engine::{Depth, Evaluation, MpcEntry, MpcTable, Score};
+use renma::exchange::tokens::TokensConfig;
+use renma::pipeline::Context;
 use renma::random::{Stream, stream};
 use serde_json::Value;
 use std::path::Path;
@@ -105,6 +108,35 @@ fn canonical(set: &renma::engine::PatternSet, place: usize) -> usize {
     first + set.canonical()[place - first] as usize
 }
 
+/// The hashes of the values of the sample and of its games as tokens with labels.
+fn tokens_of_sample() -> String {
+    let folder = "datasets/sample/selfplay/generation=0001";
+    let config = TokensConfig {
+        length: 59,
+        validation: 0.05,
+        labels: true,
+    };
+    let format = ExportFormat::Tokens(config);
+    let dataset = format
+        .open(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder))
+        .unwrap();
+    let context = Context {
+        threads: 1,
+        stop: &NEVER,
+        budget_spent: &NEVER,
+        progress: &(),
+        host: &(),
+    };
+    let mut bytes = Vec::new();
+    export(&dataset, format, context, |write| {
+        write(&mut bytes).unwrap();
+        Ok(true)
+    })
+    .unwrap();
+    let content = dataset.manifest().content;
+    format!("{content} {}", ContentHash::of(&bytes))
+}
+
 #[test]
 fn files_have_the_bytes_on_record() {
     let folder = tempfile::tempdir().unwrap();
@@ -147,6 +179,7 @@ fn files_have_the_bytes_on_record() {
     let mut archive = Vec::new();
     loaded.archive().unwrap().write(&mut archive).unwrap();
     found += &format!("model.renma: {content} {}\n", ContentHash::of(&archive));
+    found += &format!("tokens: {}\n", tokens_of_sample());
 
     let expected = include_str!("../data/golden.txt");
     let values = |text: &str| -> Vec<String> {

@@ -151,6 +151,7 @@ fn an_export_sweeps_what_a_killed_one_left_beside_it() {
     for arguments in [
         "dataset export data --format obf --output out/positions.obf",
         "dataset export data --format obf --output out/positions.obf --force",
+        "dataset export data --format tokens --output out/tokens.parquet",
     ] {
         let dead = ["out/.tmp-renma-dead01", "out/.tmp-renma-dead02.d/part"]
             .map(|name| plant(&workspace, name));
@@ -162,6 +163,36 @@ fn an_export_sweeps_what_a_killed_one_left_beside_it() {
         );
         drop(lock);
     }
+}
+
+#[test]
+fn a_killed_export_leaves_nothing_after_the_next_one() {
+    let workspace = Workspace::new();
+    let config = workspace.config("random", "random-games", &[("generate.games", "60000")]);
+    workspace.done(&format!(
+        "generate --config {config} --model builtin:disc-count --output data"
+    ));
+    let export = "dataset export data --format tokens --labels --output out/tokens.parquet";
+    workspace.done(&format!("{export} --threads 2"));
+    let expected = fs::read(workspace.path("out/tokens.parquet")).unwrap();
+    fs::remove_file(workspace.path("out/tokens.parquet")).unwrap();
+    let mut child = workspace.start(&format!("{export} --threads 1"));
+    // A row group has been written, and more follow.
+    let has_rows = || {
+        let left = temporaries(&workspace.path("out"));
+        let sizes = left
+            .iter()
+            .map(|path| fs::metadata(path).map_or(0, |file| file.len()));
+        sizes.max().is_some_and(|size| 1 << 20 < size)
+    };
+    assert!(reached(&mut child, has_rows), "it ended too soon");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!workspace.path("out/tokens.parquet").exists());
+    assert_eq!(temporaries(&workspace.path("out")).len(), 1);
+    workspace.done(export);
+    assert!(fs::read(workspace.path("out/tokens.parquet")).unwrap() == expected);
+    assert!(temporaries(&workspace.path("out")).is_empty());
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod generate;
 mod mpc_line;
 mod promote;
 mod rules;
+mod tokens;
 mod train;
 
 #[path = "../support"]

@@ -213,6 +213,24 @@ impl Dataset {
         let footer = listed_footer(&self.manifest, part, &[]);
         table.read_rows(&path, file_entry(&self.folder, part, table)?, &footer, stop)
     }
+
+    /// The rows of a part of a table, some at a time; `path` is that of its file.
+    ///
+    /// # Errors
+    ///
+    /// Damage of any kind; each batch may be an error too, such as [`ArtifactError::Interrupted`].
+    pub fn row_batches<'p, R: TableRow>(
+        &self,
+        table: &Table,
+        index: usize,
+        path: &'p Path,
+        stop: &'p AtomicBool,
+    ) -> Result<impl Iterator<Item = Result<Vec<R>, ArtifactError>> + use<'p, R>, ArtifactError>
+    {
+        let part = &self.manifest.parts[index];
+        let footer = listed_footer(&self.manifest, part, &[]);
+        table.read_row_batches(path, file_entry(&self.folder, part, table)?, &footer, stop)
+    }
 }
 
 /// What a manifest says of a part's file in a table.

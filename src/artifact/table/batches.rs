@@ -1,6 +1,8 @@
 //! The rows of a part, some at a time.
 
-use super::{Footer, ROW_SIZE_MAX};
+use super::listed::read_listed;
+use super::row::TableRow;
+use super::{FileEntry, Footer, ROW_SIZE_MAX, Table, check_footer};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::guarded::guarded;
 use arrow::array::{ArrayRef, AsArray, RecordBatch};
@@ -9,6 +11,31 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+impl Table {
+    /// The rows of a part that a manifest lists, some at a time: size, hash, schema, the keys of its
+    /// footer that are in `footer` and the number of rows are checked.
+    ///
+    /// # Errors
+    ///
+    /// Anything that is not as the manifest says; each batch may be an error, such as
+    /// [`ArtifactError::Interrupted`].
+    pub fn read_row_batches<'p, R: TableRow>(
+        &self,
+        path: &'p Path,
+        entry: &FileEntry,
+        footer: &Footer,
+        stop: &'p AtomicBool,
+    ) -> Result<impl Iterator<Item = Result<Vec<R>, ArtifactError>> + use<'p, R>, ArtifactError>
+    {
+        let part = self.open(path, read_listed(path, entry)?.into(), stop)?;
+        check_footer(path, &part.footer, footer)?;
+        part.check_rows(entry.rows)?;
+        Ok(part.map(move |batch| {
+            R::from_batch(&batch?).map_err(|reason| ArtifactError::damaged(path, reason))
+        }))
+    }
+}
 
 /// The rows of a part, some at a time, with the columns of the table in order, and never more than
 /// its footer says.

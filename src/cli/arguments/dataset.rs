@@ -2,16 +2,30 @@
 
 use super::{Choice, OutputArguments, choice, folder};
 use crate::artifact::ModelRef;
-use crate::curate::export::ExportFormat;
 use crate::curate::import::ImportFormat;
+use crate::exchange::tokens::GAME_TOKENS_MAX;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
-const EXPORT_FORMATS: [Choice<ExportFormat>; 1] = [(
-    ExportFormat::Obf,
-    "obf",
-    "One position per line, with the best move and its score in whole discs",
-)];
+/// A format of `dataset export`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExportChoice {
+    Obf,
+    Tokens,
+}
+
+const EXPORT_FORMATS: [Choice<ExportChoice>; 2] = [
+    (
+        ExportChoice::Obf,
+        "obf",
+        "One position per line, with the best move and its score in whole discs",
+    ),
+    (
+        ExportChoice::Tokens,
+        "tokens",
+        "One game per row of a Parquet file, as tokens of a language model",
+    ),
+];
 
 const IMPORT_FORMATS: [Choice<ImportFormat>; 5] = [
     (ImportFormat::Wthor, "wthor", "Tournament games: .wtb"),
@@ -53,13 +67,13 @@ pub enum DatasetCommand {
     },
     /// Make a dataset from another program's games or positions
     Import(ImportArguments),
-    /// Write all positions in another program's format
+    /// Write all positions or games in another program's format
     Export(ExportArguments),
 }
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Example: renma dataset export datasets/default/selfplay/generation=0001 --format obf --output positions.obf"
+    after_help = "Example: renma dataset export datasets/default/selfplay/generation=0001 --format tokens --labels --output tokens.parquet"
 )]
 pub struct ExportArguments {
     /// The dataset folder
@@ -67,9 +81,20 @@ pub struct ExportArguments {
     pub dataset: PathBuf,
     /// The format
     #[arg(long, value_parser = choice(&EXPORT_FORMATS))]
-    pub format: ExportFormat,
+    pub format: ExportChoice,
     #[command(flatten)]
     pub output: OutputArguments,
+    /// With tokens: the number of tokens of each game; later moves are left out, and shorter games
+    /// are padded with 0 [default: 60]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=i64::from(GAME_TOKENS_MAX)))]
+    pub length: Option<u8>,
+    /// With tokens: the share of games whose split is `validation`; symmetric games have the same
+    /// split [default: 5%]
+    #[arg(long, value_name = "SHARE", value_parser = share_or_none)]
+    pub validation: Option<f64>,
+    /// With tokens: also write the position of each move, its score and the loss of the move
+    #[arg(long)]
+    pub labels: bool,
 }
 
 #[derive(Args, Debug)]
@@ -125,17 +150,29 @@ pub struct ImportArguments {
 
 /// A share as people write it: `1%` or `0.01`.
 fn share(text: &str) -> Result<f64, String> {
-    let (digits, unit) = text
-        .strip_suffix('%')
-        .map_or((text, 1.0), |digits| (digits, 100.0));
-    let share = digits
-        .trim()
-        .parse::<f64>()
-        .map_err(|error| error.to_string())?
-        / unit;
+    let share = number(text)?;
     if 0.0 < share && share <= 1.0 {
         Ok(share)
     } else {
         Err("expected more than 0 and at most 100%".into())
     }
+}
+
+/// A share that may be 0.
+fn share_or_none(text: &str) -> Result<f64, String> {
+    let share = number(text)?;
+    if (0.0..=1.0).contains(&share) {
+        // There is one zero.
+        Ok(share.abs())
+    } else {
+        Err("expected 0 to 100%".into())
+    }
+}
+
+fn number(text: &str) -> Result<f64, String> {
+    let (digits, unit) = text
+        .strip_suffix('%')
+        .map_or((text, 1.0), |digits| (digits, 100.0));
+    let number = digits.trim().parse::<f64>();
+    Ok(number.map_err(|error| error.to_string())? / unit)
 }

@@ -269,6 +269,7 @@ fn every_reader_refuses_a_part_whose_footer_contradicts_the_manifest() {
             let mut readers = vec![
                 format!("train {config} --dataset data --models registry"),
                 "dataset verify data --fast".to_owned(),
+                "dataset export data --format tokens --labels --output -".to_owned(),
             ];
             // These read no games.
             if table.name == POSITIONS.name {
