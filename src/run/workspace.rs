@@ -12,7 +12,7 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 /// The files that are not configs, with their texts.
-const FILES: [(&str, &str); 11] = [
+const FILES: [(&str, &str); 12] = [
     ("pipeline.sh", include_str!("../../pipeline.sh")),
     (".github/night.sh", include_str!("../../.github/night.sh")),
     (
@@ -23,6 +23,10 @@ const FILES: [(&str, &str); 11] = [
     (
         "examples/dataset.ipynb",
         include_str!("../../examples/dataset.ipynb"),
+    ),
+    (
+        "examples/world_model.ipynb",
+        include_str!("../../examples/world_model.ipynb"),
     ),
     (
         "examples/python/boards.py",

@@ -56,7 +56,7 @@ fn an_installed_program_runs_the_loop_in_an_empty_folder_without_cargo() {
         outcome.stderr
     );
     assert!(
-        outcome.stderr.contains("wrote 25 files to my-othello"),
+        outcome.stderr.contains("wrote 26 files to my-othello"),
         "{}",
         outcome.stderr
     );
@@ -90,6 +90,7 @@ fn an_installed_program_runs_the_loop_in_an_empty_folder_without_cargo() {
     let others = [
         "docs/renma.sql",
         "examples/dataset.ipynb",
+        "examples/world_model.ipynb",
         ".github/night.sh",
         ".github/summary.py",
     ];
@@ -130,7 +131,7 @@ fn init_says_under_json_what_it_wrote_and_a_second_time_writes_nothing() {
         .collect();
     assert_eq!(
         (written.len(), written[0], &value["folder"]),
-        (25, "pipeline.sh", &"a/b".into())
+        (26, "pipeline.sh", &"a/b".into())
     );
     let before = files(&workspace.path("a/b"));
     fs::remove_file(workspace.path("a/b/configs/seed.toml")).unwrap();
