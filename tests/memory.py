@@ -19,6 +19,7 @@ LIMITS = {
     "shard finish": 60,
     "verify": 43,
     "export": 37,
+    "export, tokens": 176,
     "train": 359,
     "train, 64 MiB": 94,
     "fit-mpc": 76,
@@ -81,6 +82,8 @@ def measure_all(renma, times):
         measure("shard finish", lambda: rows_in(dataset), "shard", "finish", plan)
     measure("verify", one, "dataset", "verify", selfplay[0])
     measure("export", one, "dataset", "export", selfplay[0], "--format", "obf", "--output", "all.obf")
+    tokens = ["--format", "tokens", "--labels", "--output", "tokens.parquet"]
+    measure("export, tokens", one, "dataset", "export", selfplay[0], *tokens)
     lesson = ["--dataset", *selfplay]
     measure("train", window, "train", *config, *lesson)
     measure("train, 64 MiB", window, "train", *values, *lesson, "--models", "others", "--memory", "64MiB")
