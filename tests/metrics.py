@@ -7,7 +7,7 @@ FOLDER is a project folder with a finished run. Needs prometheus_client, whose p
 examples/python/mlflow_runs.py writes to. The other formats are checked against what Bencher and github-action-benchmark document.
 """
 
-import json, shutil, subprocess, sys, tempfile
+import json, shutil, subprocess, sys, tempfile, time
 from pathlib import Path
 
 from mlflow.tracking import MlflowClient
@@ -29,8 +29,14 @@ def main(renma, folder):
     values = {measure: found["value"] for measure, found in bencher["smoke"].items()}
     assert abs(values["exact-mae-discs"] - newest["exact_mae"]) < 1e-9, (values, newest)
 
-    entries = json.loads(status(renma, folder, "--format", "benchmark-action"))
-    assert {entry["name"]: entry["value"] for entry in entries} == {f"smoke {name}": value for name, value in values.items()}
+    assert values["last-exit-code"] == 0 and values["rejected-in-a-row-gates"] >= 0, values
+    assert abs(values["last-end-seconds"] - time.time()) < 86_400 and 0 < values["disk-used-bytes"], values
+    bigger, smaller = (json.loads(status(renma, folder, "--format", f"benchmark-{way}")) for way in ("bigger", "smaller"))
+    assert {entry["name"] for entry in bigger} == {f"smoke {name}" for name in ("champion-elo", "gate-elo", "games-per-second")}, bigger
+    entries = bigger + smaller
+    neither = {"last-end-seconds", "last-exit-code", "disk-used-bytes", "disk-free-bytes"}
+    assert {entry["name"]: entry["value"] for entry in entries} == {
+        f"smoke {name}": value for name, value in values.items() if name not in neither}
     for entry in entries:
         assert {"name", "unit", "value"} <= entry.keys() <= {"name", "unit", "value", "range", "extra"}, entry
         assert isinstance(entry["value"], (int, float)) and all(isinstance(entry[key], str) for key in entry if key != "value")
@@ -41,7 +47,7 @@ def main(renma, folder):
     for name, value in values.items():
         assert samples["renma_" + name.replace("-", "_")] == value, name
     assert all(family.unit and family.documentation for family in families)
-    print(f"{len(values)} figures in three formats agree: {', '.join(values)}")
+    print(f"{len(values)} figures in four formats agree: {', '.join(values)}")
     check_mlflow(Path(folder), newest)
 
 

@@ -25,7 +25,11 @@ use crate::run::status::RunStatus;
 use std::env::{current_dir, set_current_dir};
 use std::path::{Path, PathBuf, absolute};
 use std::process::ExitCode;
+use std::sync::Once;
 use std::time::Duration;
+
+/// The generations by which a finished run may be continued.
+const MORE: u32 = 5;
 
 /// The config of a run that names none.
 const DEFAULT: &str = "configs/default.toml";
@@ -62,8 +66,16 @@ pub fn run(session: &Session, arguments: LoopArguments) -> anyhow::Result<ExitCo
         return Ok(exit_code::DONE.into());
     }
     session.watcher.begin_run();
-    session.limit(arguments.budget);
-    let result = run_loop(task, &|event| tell(session, &event), session.context());
+    let budget = Once::new();
+    let tell = |event: Event<'_>| {
+        // What comes before the first generation takes no part of the budget: a night whose start
+        // is longer makes progress too.
+        if matches!(event, Event::Generation { .. }) {
+            budget.call_once(|| session.limit(arguments.budget));
+        }
+        tell(session, &event);
+    };
+    let result = run_loop(task, &tell, session.context());
     let verdict = match (arguments.restart, result) {
         (Some(generation), Err(error @ (StageError::Interrupted | StageError::BudgetSpent))) => {
             let remedy = format!("but without --restart {generation}, or it begins once more");
@@ -235,11 +247,18 @@ fn tell_end(
         .chain(settings)
         .map(|(name, text)| format!(" {name} {}", quoted(text)))
         .collect();
-    print(&format!(
-        "play      {program} play --models {}",
-        quoted(&models)
-    ))?;
+    if status.champion.is_some() {
+        print(&format!(
+            "play      {program} play --models {}",
+            quoted(&models)
+        ))?;
+    }
+    // A night of some generations is continued by as many.
+    let more = match arguments.generations {
+        Some(Generations::More(more)) => more,
+        _ => MORE,
+    };
     Ok(print(&format!(
-        "continue  {program} run{options} --generations +5"
+        "continue  {program} run{options} --generations +{more}"
     ))?)
 }

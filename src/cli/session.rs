@@ -69,6 +69,9 @@ impl Session {
     pub fn limit(&self, budget: Option<Duration>) {
         let Some(budget) = budget else { return };
         self.watcher.set_budget(budget);
+        if budget.is_zero() {
+            BUDGET_SPENT.store(true, Ordering::Relaxed);
+        }
         std::thread::spawn(move || {
             std::thread::sleep(budget);
             BUDGET_SPENT.store(true, Ordering::Relaxed);

@@ -44,7 +44,7 @@ pub fn run(session: &Session, arguments: &StatusArguments) -> anyhow::Result<()>
     let registry = Registry::new(&models);
     let mut status = RunStatus::read(&config, &registry, &datasets)?;
     if let Some(format) = arguments.format {
-        let metrics = metrics(&status, &read_calls(registry.folder())?);
+        let metrics = metrics(&status, &registry, &datasets)?;
         return Ok(print(&metrics_text(format, &status.run, &metrics))?);
     }
     let states = &mut status.stage_states;
@@ -110,8 +110,8 @@ fn describe(status: &RunStatus, wide: bool) -> String {
     }
     if !status.changes.is_empty() {
         text += &format!(
-            "\n\nthe config has changed since: {}\nrenma run needs --from-next or --restart G to use it",
-            status.changes.join("; ")
+            "\n\nthe config has changed since:\n  {}\nrenma run needs --from-next or --restart G to use it",
+            status.changes.join("\n  ")
         );
     }
     if !status.moved_defaults.is_empty() {
@@ -206,8 +206,13 @@ fn describe_generations(states: &[StageState]) -> String {
     let mut rows = vec![vec!["generation".to_owned()]];
     rows[0].extend(GENERATION.iter().map(|link| link.stage.name().to_owned()));
     for states in states.chunk_by(|left, right| left.generation == right.generation) {
-        let words = states.iter().map(|state| state.state.name().to_owned());
-        rows.push([vec![states[0].generation.to_string()], words.collect()].concat());
+        let mut words: Vec<_> = states.iter().map(|state| state.state.name()).collect();
+        if states.iter().all(|state| state.state == TaskState::Missing) {
+            words.fill("");
+            words[0] = "not begun";
+        }
+        let words = words.into_iter().map(str::to_owned).collect();
+        rows.push([vec![states[0].generation.to_string()], words].concat());
     }
     let reasons = states
         .iter()

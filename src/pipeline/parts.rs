@@ -361,7 +361,6 @@ impl<K: PartKind> Parts<'_, K> {
         if missing.is_empty() {
             return Ok((parts, report));
         }
-        context.check_budget()?;
         self.kind.reopen(self)?;
         let mut publish = |range: &PartRange, rows: K::Rows| {
             let part = self.publish(range, &rows)?;

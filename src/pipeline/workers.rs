@@ -40,7 +40,7 @@ pub fn make_until<I>(
 
 /// Makes the items of ranges on all threads, claimed in order, and hands over those of each range
 /// when all are made, until the sink wants no more. A spent budget ends the work where a range
-/// begins.
+/// other than the first begins: every call makes some progress.
 pub fn make_items<W, I: Send>(
     ranges: &[PartRange],
     worker: impl Fn() -> W + Sync,
@@ -66,7 +66,7 @@ pub fn make_items<W, I: Send>(
             .partition_point(|&begin| begin <= number)
             .checked_sub(1)?;
         let id = ranges[range].first + number - begins[range];
-        if id == ranges[range].first && context.is_ending() {
+        if 0 < range && id == ranges[range].first && context.is_ending() {
             end.fetch_min(number, Ordering::Relaxed);
         }
         let is_open = !context.stopped() && !over.load(Ordering::Relaxed);

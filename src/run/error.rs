@@ -52,7 +52,7 @@ pub enum RunError {
     },
     /// A config that is not that of the finished generations.
     #[error(
-        "cannot continue run {run}, of which {} finished: {changes}\n\
+        "cannot continue run {run}, of which {} finished:\n{changes}\n\
          --from-next keeps them and applies the config from the next generation on; \
          --restart G removes generation G and all after it;\n\
          a copy of the config under another name begins another run",

@@ -312,7 +312,11 @@ fn stage_seconds(
 }
 
 /// The bytes that are free where a folder is or will be.
-fn bytes_free(folder: &Path) -> Result<u64, ArtifactError> {
+///
+/// # Errors
+///
+/// A system error.
+pub fn bytes_free(folder: &Path) -> Result<u64, ArtifactError> {
     let absolute =
         std::path::absolute(folder).map_err(|source| ArtifactError::io("find", folder, source))?;
     let mut existing = absolute.as_path();

@@ -97,7 +97,8 @@ pub fn closed_text(last: Generation) -> Option<String> {
     match last {
         Generation::NONE => None,
         Generation::FIRST => Some("generation 1 is closed".to_owned()),
-        last => Some(format!("generations to {last} are closed")),
+        Generation(2) => Some("generations 1 and 2 are closed".to_owned()),
+        last => Some(format!("generations 1 to {last} are closed")),
     }
 }
 
@@ -317,7 +318,7 @@ mod tests {
         let words = [
             None,
             Some("generation 1 is closed"),
-            Some("generations to 2 are closed"),
+            Some("generations 1 and 2 are closed"),
         ];
         assert_eq!(
             [0, 1, 2].map(|closed| closed_text(Generation(closed))),

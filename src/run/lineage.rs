@@ -407,7 +407,7 @@ impl<'a> Lineage<'a> {
         // A change with which no generation has begun can be undone.
         let same = before.is_some_and(|before| before.differences(&ours).is_empty());
         if change == Change::Refuse && !same {
-            let (run, changes) = (self.config.name.clone(), self.changes().join("; "));
+            let (run, changes) = (self.config.name.clone(), self.changes().join("\n"));
             return Err(RunError::ChangedConfig {
                 run,
                 finished: next - 1,

@@ -1,20 +1,37 @@
 //! The figures of a run that tools draw as trends, in the formats that they read.
 
-use super::log::{CallRecord, PlaySpeed, calls_by_generation};
+use super::forecast::bytes_free;
+use super::log::{CallRecord, PlaySpeed, calls_by_generation, read_calls};
+use super::record::LastCall;
 use super::status::RunStatus;
+use crate::artifact::{ArtifactError, Registry};
 use crate::statistics::elo::known_elo;
 use crate::statistics::ladder::Rating;
 use serde_json::{Map, Value, json};
+use std::path::Path;
+use std::time::UNIX_EPOCH;
 
 /// A format that tools for trends and alerts read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetricsFormat {
     /// Bencher Metric Format, JSON.
     Bmf,
-    /// The JSON of the custom tools of github-action-benchmark.
-    BenchmarkAction,
+    /// The JSON of `customBiggerIsBetter` of github-action-benchmark: the figures that should be
+    /// large.
+    BenchmarkBigger,
+    /// The same of `customSmallerIsBetter`.
+    BenchmarkSmaller,
     /// OpenMetrics, the text that Prometheus reads.
     Openmetrics,
+}
+
+/// Which way a figure should move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Better {
+    Bigger,
+    Smaller,
+    /// It tells how things stand, and neither is better.
+    Neither,
 }
 
 /// A figure of a run.
@@ -23,7 +40,7 @@ pub struct Metric {
     what: &'static str,
     unit: &'static str,
     meaning: &'static str,
-    is_bigger_better: bool,
+    better: Better,
     figure: Figure,
 }
 
@@ -52,8 +69,94 @@ impl Metric {
     }
 }
 
-/// The figures that are known, of the champion and of the newest generation with a verdict.
-pub fn metrics(status: &RunStatus, calls: &[CallRecord]) -> Vec<Metric> {
+/// The figures of a run that are known: of the champion, of the newest generation with a verdict,
+/// of the last call of the pipeline, and of the disk.
+///
+/// # Errors
+///
+/// A system error.
+pub fn metrics(
+    status: &RunStatus,
+    registry: &Registry,
+    datasets: &Path,
+) -> Result<Vec<Metric>, ArtifactError> {
+    let calls = read_calls(registry.folder())?;
+    let mut metrics = metrics_of_models(status, &calls);
+    let last = LastCall::read(registry.folder())?;
+    let ended = last
+        .as_ref()
+        .and_then(|call| humantime::parse_rfc3339(&call.ended).ok())
+        .and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let count = |count: u64| Some(Figure::exact(count as f64));
+    let standing = [
+        (
+            "last-end",
+            "seconds",
+            "When the last call of the pipeline ended or was last at work, since 1970",
+            Better::Neither,
+            ended.and_then(|time| count(time.as_secs())),
+        ),
+        (
+            "last-exit",
+            "code",
+            "Exit code of the last call of the pipeline",
+            Better::Neither,
+            last.and_then(|call| call.code)
+                .and_then(|code| count(code.into())),
+        ),
+        (
+            "rejected-in-a-row",
+            "gates",
+            "Gates since the last that accepted its candidate",
+            Better::Smaller,
+            count(status.rejected_in_a_row.into()),
+        ),
+        (
+            "disk-used",
+            "bytes",
+            "Bytes of the run's datasets and models",
+            Better::Neither,
+            count(status.bytes_on_disk),
+        ),
+        (
+            "disk-free",
+            "bytes",
+            "Bytes that are free on the disk of the datasets",
+            Better::Neither,
+            count(bytes_free(datasets)?),
+        ),
+    ];
+    metrics.extend(known(standing));
+    Ok(metrics)
+}
+
+/// The figures among these that have a value.
+fn known(
+    figures: impl IntoIterator<
+        Item = (
+            &'static str,
+            &'static str,
+            &'static str,
+            Better,
+            Option<Figure>,
+        ),
+    >,
+) -> impl Iterator<Item = Metric> {
+    figures
+        .into_iter()
+        .filter_map(|(what, unit, meaning, better, figure)| {
+            figure.map(|figure| Metric {
+                what,
+                unit,
+                meaning,
+                better,
+                figure,
+            })
+        })
+}
+
+/// The figures of the champion and of the newest generation with a verdict.
+fn metrics_of_models(status: &RunStatus, calls: &[CallRecord]) -> Vec<Metric> {
     let champion = status
         .ladder
         .iter()
@@ -87,16 +190,30 @@ pub fn metrics(status: &RunStatus, calls: &[CallRecord]) -> Vec<Metric> {
         Figure { value, low, high }
     });
     let mae = newest.and_then(|line| line.exact_mae).map(Figure::exact);
+    let made_champion = status
+        .generations
+        .iter()
+        .find(|generation| generation.champion);
+    let champion_mae = made_champion
+        .and_then(|generation| generation.line.exact_mae)
+        .map(Figure::exact);
     let games_per_second = speed.map(|speed| Figure::exact(speed.games_per_second));
     let cpu_seconds = cpu_seconds.map(Figure::exact);
-    let (bigger, smaller) = (true, false);
-    [
+    let (bigger, smaller) = (Better::Bigger, Better::Smaller);
+    known([
         (
             "champion",
             "elo",
             "Elo of the champion on the ladder of the run",
             bigger,
             rating,
+        ),
+        (
+            "champion-exact-mae",
+            "discs",
+            "Mean absolute error of the champion on exact scores",
+            smaller,
+            champion_mae,
         ),
         (
             "gate",
@@ -126,17 +243,7 @@ pub fn metrics(status: &RunStatus, calls: &[CallRecord]) -> Vec<Metric> {
             smaller,
             cpu_seconds,
         ),
-    ]
-    .into_iter()
-    .filter_map(|(what, unit, meaning, is_bigger_better, figure)| {
-        figure.map(|figure| Metric {
-            what,
-            unit,
-            meaning,
-            is_bigger_better,
-            figure,
-        })
-    })
+    ])
     .collect()
 }
 
@@ -146,11 +253,8 @@ pub fn metrics_text(format: MetricsFormat, run: &str, metrics: &[Metric]) -> Str
         MetricsFormat::Bmf => {
             json!({run: metrics.iter().filter_map(bmf_measure).collect::<Map<_, _>>()}).to_string()
         }
-        MetricsFormat::BenchmarkAction => metrics
-            .iter()
-            .filter_map(|metric| benchmark_entry(run, metric))
-            .collect::<Value>()
-            .to_string(),
+        MetricsFormat::BenchmarkBigger => benchmark_text(run, metrics, Better::Bigger),
+        MetricsFormat::BenchmarkSmaller => benchmark_text(run, metrics, Better::Smaller),
         MetricsFormat::Openmetrics => {
             let label = run
                 .replace('\\', r"\\")
@@ -177,20 +281,24 @@ fn bmf_measure(metric: &Metric) -> Option<(String, Value)> {
     Some((metric.name(), measure))
 }
 
+/// The entries of the figures that should move one way.
+fn benchmark_text(run: &str, metrics: &[Metric], better: Better) -> String {
+    metrics
+        .iter()
+        .filter(|metric| metric.better == better)
+        .filter_map(|metric| benchmark_entry(run, metric))
+        .collect::<Value>()
+        .to_string()
+}
+
 /// An entry, which needs a value.
 fn benchmark_entry(run: &str, metric: &Metric) -> Option<Value> {
     let Figure { value, low, high } = metric.figure;
-    let better = if metric.is_bigger_better {
-        "bigger is better"
-    } else {
-        "smaller is better"
-    };
     let (name, unit) = (
         format!("{run} {}", metric.name()),
         metric.unit.replace('_', " "),
     );
-    let extra = format!("{better}: {}", metric.meaning);
-    let mut entry = json!({"name": name, "unit": unit, "value": value?, "extra": extra});
+    let mut entry = json!({"name": name, "unit": unit, "value": value?, "extra": metric.meaning});
     let range = match (low, high) {
         (Some(low), Some(high)) => Some(format!("{low:.1} to {high:.1}")),
         (Some(low), None) => Some(format!("above {low:.1}")),
@@ -239,7 +347,7 @@ mod tests {
                 what: "gate",
                 unit: "elo",
                 meaning: "Elo",
-                is_bigger_better: true,
+                better: Better::Bigger,
                 figure,
             }]
         };
@@ -262,7 +370,7 @@ mod tests {
         ] {
             assert_eq!(text(MetricsFormat::Bmf, found), bmf);
             let entries: Value =
-                serde_json::from_str(&text(MetricsFormat::BenchmarkAction, found)).unwrap();
+                serde_json::from_str(&text(MetricsFormat::BenchmarkBigger, found)).unwrap();
             assert_eq!(entries[0]["range"].as_str(), benchmark, "{entries}");
             let lines = text(MetricsFormat::Openmetrics, found).replace("{run=\"run\"}", "");
             let samples: Vec<&str> = lines

@@ -1145,7 +1145,7 @@ fn gc_keeps_the_line_of_every_closed_generation() {
         .collect();
     workspace.done(&format!("gc --config {config}"));
     let after = workspace.done(&format!("status --config {config}"));
-    assert!(after.contains("generations to 2 are closed"), "{after}");
+    assert!(after.contains("generations 1 and 2 are closed"), "{after}");
     let left = |stage: &str| -> Vec<u32> {
         let folder =
             |number: &u32| workspace.path(&format!("datasets/run/{stage}/generation={number:04}"));
@@ -1165,7 +1165,7 @@ fn gc_keeps_the_line_of_every_closed_generation() {
         &workspace,
         &format!("--config {config} --restart 2"),
         2,
-        &["generations to 2 are closed"],
+        &["generations 1 and 2 are closed"],
     );
 }
 

@@ -577,7 +577,7 @@ fn a_run_that_clears_away_as_it_goes_makes_the_same_champions() {
         "cleared and whole",
     );
     let status = workspace.done(&format!("status --config {CONFIG}"));
-    assert!(status.contains("generations to 3 are closed"), "{status}");
+    assert!(status.contains("generations 1 to 3 are closed"), "{status}");
 }
 
 #[test]

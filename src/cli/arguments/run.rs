@@ -15,12 +15,17 @@ use std::env::current_dir;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-const METRICS_FORMATS: [Choice<MetricsFormat>; 3] = [
+const METRICS_FORMATS: [Choice<MetricsFormat>; 4] = [
     (MetricsFormat::Bmf, "bmf", "Bencher Metric Format, JSON"),
     (
-        MetricsFormat::BenchmarkAction,
-        "benchmark-action",
-        "The JSON of the custom tools of github-action-benchmark",
+        MetricsFormat::BenchmarkBigger,
+        "benchmark-bigger",
+        "customBiggerIsBetter of github-action-benchmark",
+    ),
+    (
+        MetricsFormat::BenchmarkSmaller,
+        "benchmark-smaller",
+        "customSmallerIsBetter of github-action-benchmark",
     ),
     (
         MetricsFormat::Openmetrics,

@@ -19,6 +19,7 @@ use crate::pipeline::{Context, StageError};
 use rayon::ScopeFifo;
 use std::cmp::Reverse;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Rows between two checks of the stop flag.
@@ -36,6 +37,8 @@ pub struct Learner<'a> {
     pub rows: &'a Blocks<TrainingRow>,
     pub checkpoint: Option<Checkpoint>,
     pub context: Context<'a>,
+    /// Whether this call has learned an epoch.
+    pub has_learned: AtomicBool,
 }
 
 /// Some parts while they are learned.
@@ -320,9 +323,14 @@ impl Learner<'_> {
         for epoch in errors.len() as u32..epochs {
             if self.context.is_ending() {
                 save(&lesson.learned(&errors))?;
-                self.context.check_budget()?;
+                self.context.check()?;
+                // Every call makes some progress, however long its rows take to read.
+                if self.has_learned.load(Ordering::Relaxed) {
+                    self.context.check_budget()?;
+                }
             }
             errors.push(self.epoch(part, epoch, &mut lesson, frozen.as_ref())?);
+            self.has_learned.store(true, Ordering::Relaxed);
             unsaved += count;
             if ROWS_BETWEEN_CHECKPOINTS <= unsaved || epoch + 1 == epochs {
                 save(&lesson.learned(&errors))?;
@@ -534,6 +542,7 @@ mod tests {
             rows,
             checkpoint: None,
             context,
+            has_learned: AtomicBool::new(false),
         };
         learner.run().unwrap().0
     }

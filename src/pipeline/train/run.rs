@@ -16,6 +16,7 @@ use crate::artifact::{
 use crate::engine::EMPTIES_MAX;
 use crate::pipeline::yardstick::exact_mae;
 use crate::pipeline::{Context, StageError};
+use std::sync::atomic::AtomicBool;
 
 /// Trains a new version, unless the registry holds it already.
 ///
@@ -131,6 +132,7 @@ fn fit_from(
         rows,
         checkpoint,
         context,
+        has_learned: AtomicBool::new(false),
     };
     let visits = learner.visits(&plan.parts);
     let (model, [epochs, vector_epochs]) =
@@ -176,6 +178,7 @@ pub fn learn(task: &TrainTask, set: &TrainingSet, context: Context<'_>) -> Resul
         rows,
         checkpoint: None,
         context,
+        has_learned: AtomicBool::new(false),
     };
     let visits = learner.visits(&plan.parts);
     context.observe(FACTS.name, visits, "rows", || learner.run())?;

@@ -17,6 +17,7 @@ use crate::pipeline::parts::{MadeAgain, PartsProgress, PartsReport, Shards};
 use crate::pipeline::{Context, StageError};
 use crate::random::{Stream, number_below};
 use std::ops::Range;
+use std::sync::atomic::AtomicBool;
 
 /// A training whose parts any number of processes learn. Those of a round are wanted once the round
 /// before is there.
@@ -242,6 +243,7 @@ impl<'a> TrainShards<'a> {
                 rows: &set.training,
                 checkpoint,
                 context,
+                has_learned: AtomicBool::new(false),
             };
             let visits = learner.visits(parts.iter().copied());
             let learn = || learner.learn_parts(parts.to_vec(), needed);
