@@ -1,5 +1,6 @@
 //! Gates and MPC samples are verified against themselves, and summarized.
 
+use crate::support::context::context;
 use crate::support::workspace::{Workspace, copy_folder};
 use renma::artifact::dataset::folder::part_path;
 use renma::artifact::dataset::manifest::content_of;
@@ -11,7 +12,6 @@ use renma::artifact::{
 };
 use renma::curate::inspect::{Inspection, Summary, inspect};
 use renma::engine::{ColoredPosition, Ply, Position, Score};
-use renma::pipeline::Context;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -206,13 +206,7 @@ fn sound_positions_are_verified_and_played_again() {
 }
 
 fn inspection(name: &str) -> Inspection {
-    let context = Context {
-        threads: 1,
-        stop: &NEVER,
-        budget_spent: &NEVER,
-        progress: &(),
-        host: &(),
-    };
+    let context = context();
     inspect(&RUN.path(name), context).unwrap()
 }
 

@@ -2,6 +2,7 @@
 //! makes, and of the sample as tokens: they change with a library or with how we write, and with nothing else.
 //! `tests/data/golden.txt` has their hashes.
 
+use crate::support::context::context;
 use arrow::array::{ArrayRef, Int64Array};
 use arrow::compute::cast;
 use renma::artifact::dataset::games::IMPORTED_GAMES;
@@ -9,13 +10,12 @@ use renma::artifact::dataset::positions::IMPORTED_POSITIONS;
 use renma::artifact::model::document::VersionOrigin;
 use renma::artifact::model::features_file::parse_features;
 use renma::artifact::{
-    ContentHash, Footer, GAMES, GATE_GAMES, LoadedModel, MPC_SAMPLES, Model, ModelKind, NEVER,
-    POSITIONS, Registry, Table,
+    ContentHash, Footer, GAMES, GATE_GAMES, LoadedModel, MPC_SAMPLES, Model, ModelKind, POSITIONS,
+    Registry, Table,
 };
 use renma::curate::export::{ExportFormat, export};
 use renma::engine::{Depth, Evaluation, MpcEntry, MpcTable, Score};
 use renma::exchange::tokens::TokensConfig;
-use renma::pipeline::Context;
 use renma::random::{Stream, stream};
 use serde_json::Value;
 use std::path::Path;
@@ -120,13 +120,7 @@ fn tokens_of_sample() -> String {
     let dataset = format
         .open(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder))
         .unwrap();
-    let context = Context {
-        threads: 1,
-        stop: &NEVER,
-        budget_spent: &NEVER,
-        progress: &(),
-        host: &(),
-    };
+    let context = context();
     let mut bytes = Vec::new();
     export(&dataset, format, context, |write| {
         write(&mut bytes).unwrap();

@@ -16,6 +16,7 @@ mod lies;
 
 #[path = "../support"]
 mod support {
+    pub(crate) mod context;
     pub(crate) mod refusal;
     pub(crate) mod workspace;
 }

@@ -1,14 +1,15 @@
 //! What killed processes leave behind is swept by whoever works next, and what living ones write
 //! never is.
 
+use crate::support::context::context;
 use crate::support::workspace::{Workspace, all_paths, files, pipeline, reached, send};
 use renma::artifact::seal::{read_sealed, seal};
-use renma::artifact::{ArtifactError, NEVER, Registry, VersionId};
+use renma::artifact::{ArtifactError, Registry, VersionId};
 use renma::config::load_config;
 use renma::generation::Generation;
+use renma::pipeline::StageError;
 use renma::pipeline::train::run::train;
 use renma::pipeline::train::task::TrainTask;
-use renma::pipeline::{Context, StageError};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs::{self, File};
@@ -332,13 +333,7 @@ fn two_trainings_of_one_step_make_one_version() {
         registry: registry.clone(),
         memory: 0,
     };
-    let context = Context {
-        threads: 1,
-        stop: &NEVER,
-        budget_spent: &NEVER,
-        progress: &(),
-        host: &(),
-    };
+    let context = context();
     let when_free = || loop {
         match train(&task, context) {
             Err(StageError::Artifact(ArtifactError::Busy { .. })) => {}

@@ -17,6 +17,7 @@ mod slow;
 
 #[path = "../support"]
 mod support {
+    pub(crate) mod context;
     pub(crate) mod drawings;
     pub(crate) mod workspace;
 }

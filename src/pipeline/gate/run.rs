@@ -22,6 +22,9 @@ use std::collections::BTreeMap;
 /// A bad setting, a candidate whose MPC statistics were not fitted to its weights, too few
 /// openings, or a system error; finished batches stay.
 pub fn gate(task: &GateTask, context: Context<'_>) -> Result<GateReport, StageError> {
+    // Reading the positions that are no openings may take longer than a budget: what is left
+    // before it decides.
+    let may_begin = context.check_budget();
     let parts = Batches::parts(task)?;
     let _lock = FolderLock::take(&task.output)?;
     parts.sweep()?;
@@ -32,7 +35,7 @@ pub fn gate(task: &GateTask, context: Context<'_>) -> Result<GateReport, StageEr
             verdict,
         });
     }
-    context.check_budget()?;
+    may_begin?;
     let ranges = parts.ranges();
     let (found, _) = parts.sort(&ranges, |part, rows| (part, rows), context)?;
     parts.check_no_more()?;

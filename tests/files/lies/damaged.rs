@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout, reason = "a test says what it tries")]
 
 use super::{RUN, copy_of_run, plant};
+use crate::support::context::context;
 use crate::support::refusal::check;
 use crate::support::workspace::{Workspace, files};
 use arrow::array::{ArrayRef, Int32Array, RecordBatch, UInt64Array};
@@ -12,9 +13,9 @@ use renma::artifact::publish::publish_bytes;
 use renma::artifact::{Dataset, LoadedModel, NEVER, POSITIONS, PositionRow, Registry, TableRow};
 use renma::config::load_config;
 use renma::generation::Generation;
+use renma::pipeline::StageError;
 use renma::pipeline::train::run::train;
 use renma::pipeline::train::task::TrainTask;
-use renma::pipeline::{Context, StageError};
 use renma::random::{Stream, stream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -148,13 +149,7 @@ fn three_hundred_flipped_bits_are_all_noticed() {
     let config = load_config(&workspace.path("configs/tiny.toml")).unwrap();
     let data = workspace.path("data");
     let registry = Registry::new(&workspace.path("other"));
-    let context = Context {
-        threads: 1,
-        stop: &NEVER,
-        budget_spent: &NEVER,
-        progress: &(),
-        host: &(),
-    };
+    let context = context();
     let use_dataset = || -> Result<(), StageError> {
         let task = TrainTask {
             config: config.config.train.clone(),
